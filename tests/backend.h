@@ -29,17 +29,21 @@ static inline int on_cuda(void) {
     return backend_chosen == GSW_BACKEND_CUDA;
 }
 
-/* A context of the backend: with so many threads on the CPU, on the default stream with CUDA. Under
- * a tool that slows everything down, kernels wait longer than usual. */
-static inline gsw_context *backend_context(int threads) {
+/* A context of the backend: with so many threads on the CPU, on a stream (NULL: the default one)
+ * with CUDA. Under a tool that slows everything down, kernels wait longer than usual. */
+static inline gsw_context *backend_context_on(int threads, void *stream) {
     if (!on_cuda())
         return oracle_context(threads);
-    gsw_context *context = device_context(NULL);
+    gsw_context *context = device_context(stream);
 #ifdef GSW_TEST_CUDA
     if (device_stride() > 1)
         gsw_cuda_test_hooks(context, INT64_C(120000000000), -1, 0);
 #endif
     return context;
+}
+
+static inline gsw_context *backend_context(int threads) {
+    return backend_context_on(threads, NULL);
 }
 
 /* Contexts whose results have the same bits: with 1, 2 and 3 threads on the CPU, one with CUDA. */

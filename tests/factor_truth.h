@@ -22,19 +22,11 @@ typedef struct sweep {
 } sweep;
 
 /* M as one or two sweeps. */
-typedef struct expected {
+typedef struct factor_truth {
     oracle_matrix *lower, *upper;
     sweep sweeps[2];
     int count;
-} expected;
-
-static inline oracle_matrix *zero_arrays(const gsw_matrix *like) {
-    oracle_matrix *matrix =
-        oracle_random(&like->grid, &like->stencil, 1, ORACLE_POSITIVE); /* for its shape */
-    for (int32_t e = 0; e < like->stencil.count; e++)
-        oracle_fill(GSW_F64, matrix->arrays[e], oracle_points(&like->grid), 0);
-    return matrix;
-}
+} factor_truth;
 
 /* The couplings of `matrix` at one offset, or at all, as fp64 arrays; zeros where it has none. */
 static inline void copy_entries(const gsw_matrix *matrix, int32_t first, int32_t last,
@@ -44,21 +36,21 @@ static inline void copy_entries(const gsw_matrix *matrix, int32_t first, int32_t
             gsw_reference_entry(matrix, i, e, (double *)arrays->arrays[e] + i);
 }
 
-static inline void set_sweep(expected *m, int which, const oracle_matrix *matrix, gsw_part part,
+static inline void set_sweep(factor_truth *m, int which, const oracle_matrix *matrix, gsw_part part,
                              int transpose, int unit_diagonal) {
     m->sweeps[which] = (sweep){&matrix->view, part, transpose, unit_diagonal};
     m->count = which + 1;
 }
 
 /* M of a kind, by the table in factor.h. `upper` is used by kind LU only. */
-static inline expected *expect(const gsw_factor_options *options, const gsw_matrix *matrix,
-                               const gsw_matrix *upper) {
+static inline factor_truth *expect(const gsw_factor_options *options, const gsw_matrix *matrix,
+                                   const gsw_matrix *upper) {
     static const gsw_stencil diagonal_only = {.count = 1};
     const int32_t center = matrix->stencil.center, last = matrix->stencil.count - 1;
-    expected *m = calloc(1, sizeof *m);
+    factor_truth *m = calloc(1, sizeof *m);
     truth_require(m != NULL);
-    m->lower = zero_arrays(matrix);
-    m->upper = zero_arrays(matrix);
+    m->lower = oracle_zeros(matrix, GSW_F64);
+    m->upper = oracle_zeros(matrix, GSW_F64);
     double *const *l = (double *const *)m->lower->arrays, *const *u =
                                                               (double *const *)m->upper->arrays;
     set_sweep(m, 0, m->lower, GSW_LOWER, 0, options->kind == GSW_ILU0);
@@ -111,13 +103,13 @@ static inline expected *expect(const gsw_factor_options *options, const gsw_matr
     return m;
 }
 
-static inline void expected_free(expected *m) {
+static inline void expected_free(factor_truth *m) {
     oracle_free(m->lower);
     oracle_free(m->upper);
     free(m);
 }
 
-static inline void expected_sweep(const expected *m, int which, const double *b, double *x) {
+static inline void expected_sweep(const factor_truth *m, int which, const double *b, double *x) {
     const sweep *s = &m->sweeps[which];
     const gsw_sptrsv_options options = {.size = sizeof options,
                                         .part = s->part,
@@ -126,7 +118,7 @@ static inline void expected_sweep(const expected *m, int which, const double *b,
     truth_require(gsw_reference_sptrsv(NULL, s->matrix, &options, b, x) == GSW_SUCCESS);
 }
 
-static inline void expected_solve(const expected *m, const double *b, double *x) {
+static inline void expected_solve(const factor_truth *m, const double *b, double *x) {
     expected_sweep(m, 0, b, x);
     if (m->count == 2)
         expected_sweep(m, 1, x, x);

@@ -254,7 +254,7 @@ sanitize() {
         return
         ;;
     esac
-    local names="test_cuda_sptrsv test_cuda_factor test_spmv"
+    local names="test_sptrsv test_factor test_spmv"
     [ "$1" != racecheck ] || names=test_spmv
     for name in $names; do
         code=0

@@ -158,13 +158,11 @@ static void set_arrays(oracle_matrix *matrix, gsw_dtype type) {
 oracle_matrix *oracle_random(const gsw_grid *grid, const gsw_stencil *stencil, uint64_t seed,
                              oracle_diagonal diagonal) {
     const int64_t points = oracle_points(grid);
-    oracle_matrix *matrix = allocate(1, sizeof *matrix);
-    matrix->view.grid = *grid;
-    matrix->view.stencil = *stencil;
-    set_arrays(matrix, GSW_F64);
+    oracle_matrix *matrix =
+        oracle_zeros(&(gsw_matrix){.grid = *grid, .stencil = *stencil}, GSW_F64);
     for (int32_t e = 0; e < stencil->count; e++) {
-        double *values = oracle_vector(GSW_F64, 1000 * seed + (uint64_t)e, points);
-        matrix->arrays[e] = values;
+        double *values = matrix->arrays[e];
+        gsw_random_vector(1000 * seed + (uint64_t)e, points, values);
         for (int64_t i = 0; i < points; i++) {
             if (e != stencil->center)
                 values[i] /= stencil->count;
@@ -179,17 +177,21 @@ oracle_matrix *oracle_random(const gsw_grid *grid, const gsw_stencil *stencil, u
     return matrix;
 }
 
+oracle_matrix *oracle_zeros(const gsw_matrix *like, gsw_dtype type) {
+    oracle_matrix *matrix = allocate(1, sizeof *matrix);
+    matrix->view.grid = like->grid;
+    matrix->view.stencil = like->stencil;
+    set_arrays(matrix, type);
+    for (int32_t e = 0; e < like->stencil.count; e++)
+        matrix->arrays[e] = allocate(oracle_points(&like->grid), gsw_dtype_size(type));
+    return matrix;
+}
+
 static oracle_matrix *convert_arrays(const oracle_matrix *matrix, gsw_dtype type) {
-    const int64_t points = oracle_points(&matrix->view.grid);
-    oracle_matrix *copy = allocate(1, sizeof *copy);
-    copy->view.grid = matrix->view.grid;
-    copy->view.stencil = matrix->view.stencil;
-    set_arrays(copy, type);
-    for (int32_t e = 0; e < matrix->view.stencil.count; e++) {
-        copy->arrays[e] = allocate(points, gsw_dtype_size(type));
-        for (int64_t i = 0; i < points; i++)
+    oracle_matrix *copy = oracle_zeros(&matrix->view, type);
+    for (int32_t e = 0; e < matrix->view.stencil.count; e++)
+        for (int64_t i = 0; i < oracle_points(&matrix->view.grid); i++)
             oracle_set(type, copy->arrays[e], i, ((const double *)matrix->arrays[e])[i]);
-    }
     return copy;
 }
 

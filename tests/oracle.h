@@ -58,6 +58,9 @@ typedef enum oracle_diagonal { ORACLE_POSITIVE, ORACLE_ANY_SIGN } oracle_diagona
 oracle_matrix *oracle_random(const gsw_grid *grid, const gsw_stencil *stencil, uint64_t seed,
                              oracle_diagonal diagonal);
 
+/* Stencil arrays of zeros, for the grid and the stencil of another matrix. */
+oracle_matrix *oracle_zeros(const gsw_matrix *like, gsw_dtype type);
+
 /* The same matrix (fp64 stencil arrays) in another layout. */
 oracle_matrix *oracle_convert(const oracle_matrix *matrix, const oracle_layout *layout);
 

@@ -439,11 +439,11 @@ static double cycle_tolerance(const scene *s) {
 }
 
 /* The serial reference of the other cases. */
-static expected *reference_of(const scene *s) {
+static factor_truth *reference_of(const scene *s) {
     if (s->what == FACTOR)
         return expect(&s->factor_options, &s->matrix->view,
                       s->upper != NULL ? &s->upper->view : NULL);
-    expected *m = calloc(1, sizeof *m);
+    factor_truth *m = calloc(1, sizeof *m);
     if (m == NULL)
         abort();
     m->sweeps[0] =
@@ -457,7 +457,7 @@ static double first_error(const scene *s) {
     const size_t value = gsw_dtype_size(s->type);
     double *truth = oracle_vector(GSW_F64, 1, s->n), *found = oracle_vector(GSW_F64, 1, s->n);
     double worst = 0, tolerance = cycle_tolerance(s);
-    expected *m = s->what == CYCLE ? NULL : reference_of(s);
+    factor_truth *m = s->what == CYCLE ? NULL : reference_of(s);
     if (m != NULL)
         tolerance = s->factor_options.factor_type == GSW_F32 ? 1e-5 : oracle_tolerance(s->type);
     for (int64_t r = 0; r < s->columns; r++) {

@@ -1,274 +1,126 @@
-/* test_factor.c: packed factors against the textbook: every kind of factorisation against the
- * serial oracles, every solve against the reference sweep on the oracles' L and U. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <check.h>
+/* test_factor.c: packed factors on each backend (backend.h) against the textbook: every kind of
+ * factorisation against the serial oracles, every solve against the reference sweep on the oracles'
+ * L and U. Factors of changed or large matrices are compared with those of the CPU.
+ *
+ * GSW_TEST_STRIDE=6 in the environment tries one grid in six. */
+#include <float.h>
 
 #include "common/csr.h"
-#include "factor_cases.h"
-#include "factor_truth.h"
-#include "oracle.h"
-#include "range_cases.h"
+#include "sweep_pair.h"
 
-#define MOST_THREADS 3
-#define MOST_COLUMNS 8
+/* ---- every grid, stencil, layout, type and kind ---- */
 
-/* ---- cases ---- */
+/* The type of the matrix's values: mostly the factor's, for some grids the other one. */
+static gsw_dtype values_for(int type, int grid) {
+    const gsw_dtype factor = types[type].factor;
+    return grid % 5 == 4 ? (factor == GSW_F64 ? GSW_F32 : GSW_F64) : factor;
+}
 
-/* One factor to try: a random matrix in some layout, and the options. */
-typedef struct trial {
+/* One factor with the k-th options; returns 0 where they do not fit the stencil. */
+static int check_case(gsw_grid grid, const gsw_stencil *stencil, int k, int type, int variant,
+                      int64_t count) {
     gsw_factor_options options;
-    oracle_matrix *matrix, *upper; /* upper: kind LU only */
-    int64_t n;
-    char text[160];
-} trial;
-
-static trial trial_make(const gsw_grid *grid, const gsw_stencil *stencil,
-                        const gsw_factor_options *options, int variant) {
-    const oracle_layout layouts[] = {
-        {.format = GSW_FORMAT_STENCIL},
-        {.format = GSW_FORMAT_CSR, .index_type = GSW_I32, .part = GSW_FULL},
-        {.format = GSW_FORMAT_CSR, .index_type = GSW_I64, .base = 1, .part = GSW_FULL},
-        {.format = GSW_FORMAT_CSR, .index_type = GSW_I32, .part = GSW_FULL, .missing = 4},
-    };
-    trial t = {.options = *options, .n = oracle_points(grid)};
-    oracle_layout layout = layouts[variant % 4];
-    layout.value_type = options->factor_type;
-    const oracle_diagonal diagonal = options->kind == GSW_IC0 ? ORACLE_POSITIVE : ORACLE_ANY_SIGN;
-    oracle_matrix *arrays = oracle_random(grid, stencil, (uint64_t)variant + 1, diagonal);
-    t.matrix = oracle_convert(arrays, &layout);
-    oracle_free(arrays);
-    if (options->kind == GSW_FACTOR_LU) {
-        arrays = oracle_random(grid, stencil, (uint64_t)variant + 77, diagonal);
-        t.upper = oracle_convert(arrays, &layout);
-        oracle_free(arrays);
-    }
-    snprintf(t.text, sizeof t.text, "%s%s%s, %lldx%lldx%lld %s, layout %d, factor %s, vectors %s",
-             gsw_factor_kind_name(options->kind), options->transpose ? " transposed" : "",
-             options->unit_diagonal ? " unit" : "", (long long)grid->nx, (long long)grid->ny,
-             (long long)grid->nz, gsw_stencil_name(stencil), variant % 4,
-             options->factor_type == GSW_F64 ? "f64" : "f32",
-             options->vector_type == GSW_F64 ? "f64" : "f32");
-    return t;
-}
-
-static void trial_free(trial *t) {
-    oracle_free(t->matrix);
-    oracle_free(t->upper);
-}
-
-static gsw_factor *trial_factor(gsw_context *context, const trial *t) {
-    gsw_factor *factor = NULL;
-    gsw_status status =
-        t->upper != NULL
-            ? gsw_factor_create_lu(context, &t->matrix->view, &t->upper->view, &t->options, &factor)
-            : gsw_factor_create(context, &t->matrix->view, &t->options, &factor);
-    ck_assert_msg(status == GSW_SUCCESS, "%s: %s", t->text, gsw_context_message(context));
-    return factor;
-}
-
-static expected *trial_expect(const trial *t) {
-    return expect(&t->options, &t->matrix->view, t->upper != NULL ? &t->upper->view : NULL);
-}
-
-static void open_contexts(gsw_context **contexts) {
-    for (int threads = 1; threads <= MOST_THREADS; threads++)
-        contexts[threads - 1] = oracle_context(threads);
-}
-
-static void close_contexts(gsw_context **contexts) {
-    for (int threads = 1; threads <= MOST_THREADS; threads++)
-        gsw_context_destroy(contexts[threads - 1]);
-}
-
-/* ---- solves ---- */
-
-/* Right-hand side r of a block in the vector type, in fp64. */
-static double *column(gsw_dtype type, const void *block, int64_t r, int64_t ld, int64_t n) {
-    double *values = calloc((size_t)n, sizeof *values);
-    ck_assert_ptr_nonnull(values);
-    for (int64_t i = 0; i < n; i++)
-        values[i] = oracle_get(type, block, r * ld + i);
-    return values;
-}
-
-/* Compares every right-hand side of x with the reference solution for b. Gaps must be unchanged. */
-static void compare_columns(const trial *t, const expected *m, int64_t count, const void *b,
-                            int64_t ldb, const void *x, int64_t ldx, double gap) {
-    const gsw_dtype type = t->options.vector_type;
-    for (int64_t r = 0; r < count; r++) {
-        double *right = column(type, b, r, ldb, t->n), *got = column(type, x, r, ldx, t->n);
-        expected_solve(m, right, right);
-        const double error = oracle_error(GSW_F64, t->n, got, right);
-        ck_assert_msg(error <= tolerance_of(&t->options), "%s: column %d of %d: error %g", t->text,
-                      (int)r, (int)count, error);
-        for (int64_t i = t->n; i < ldx; i++)
-            ck_assert_msg(oracle_get(type, x, r * ldx + i) == gap, "%s: wrote between columns",
-                          t->text);
-        free(right);
-        free(got);
-    }
-}
-
-static void solve(gsw_context *context, gsw_factor *factor, const trial *t, int64_t count,
-                  const void *b, int64_t ldb, void *x, int64_t ldx) {
-    gsw_status status = gsw_factor_solve(context, factor, count, b, ldb, x, ldx);
-    ck_assert_msg(status == GSW_SUCCESS, "%s: %s", t->text, gsw_context_message(context));
-}
-
-/* One solve with every number of threads, in place and not, whole and sweep by sweep. All results
- * have the same bits and are right. */
-static void check_count(gsw_context *const *contexts, gsw_factor *const *factors, const trial *t,
-                        const expected *m, int64_t count) {
-    const gsw_dtype type = t->options.vector_type;
-    const int64_t ldb = t->n + 3, ldx = t->n + 1;
-    const double gap = 4321;
-    const size_t row_bytes = (size_t)t->n * gsw_dtype_size(type);
-    void *b = oracle_vector(type, 5, ldb * count), *x = oracle_vector(type, 6, ldx * count),
-         *first = oracle_vector(type, 7, ldx * count), *swept = oracle_copy(type, b, ldb * count);
-    for (int threads = 1; threads <= MOST_THREADS; threads++) {
-        gsw_context *context = contexts[threads - 1];
-        gsw_factor *factor = factors[threads - 1];
-        oracle_fill(type, x, ldx * count, gap);
-        solve(context, factor, t, count, b, ldb, x, ldx);
-        if (threads == 1) {
-            compare_columns(t, m, count, b, ldb, x, ldx, gap);
-            memcpy(first, x, (size_t)(ldx * count) * gsw_dtype_size(type));
-        }
-        ck_assert_msg(memcmp(first, x, (size_t)(ldx * count) * gsw_dtype_size(type)) == 0,
-                      "%s: other bits with %d threads", t->text, threads);
-    }
-    gsw_context *context = contexts[count % MOST_THREADS];
-    gsw_factor *factor = factors[count % MOST_THREADS];
-    if (gsw_factor_sweeps(factor) == 0)
-        solve(context, factor, t, count, swept, ldb, swept, ldb);
-    for (int which = 0; which < gsw_factor_sweeps(factor); which++)
-        ck_assert_int_eq(gsw_factor_sweep(context, factor, which, count, swept, ldb, swept, ldb),
-                         GSW_SUCCESS);
-    for (int64_t r = 0; r < count; r++)
-        ck_assert_msg(memcmp((char *)first + (size_t)(r * ldx) * gsw_dtype_size(type),
-                             (char *)swept + (size_t)(r * ldb) * gsw_dtype_size(type),
-                             row_bytes) == 0,
-                      "%s: other bits sweep by sweep in place", t->text);
-    memcpy(swept, b, (size_t)(ldb * count) * gsw_dtype_size(type));
-    solve(context, factor, t, count, swept, ldb, swept, ldb);
-    for (int64_t r = 0; r < count; r++)
-        ck_assert_msg(memcmp((char *)first + (size_t)(r * ldx) * gsw_dtype_size(type),
-                             (char *)swept + (size_t)(r * ldb) * gsw_dtype_size(type),
-                             row_bytes) == 0,
-                      "%s: other bits in place", t->text);
-    free(b);
-    free(x);
-    free(first);
-    free(swept);
-}
-
-/* Storage is at most a tenth above one value per offset, and a diagonal, for every point. */
-static void check_memory(const gsw_factor *factor, const trial *t) {
-    gsw_factor_info info = {.size = sizeof info};
-    ck_assert_int_eq(gsw_factor_get_info(factor, &info), GSW_SUCCESS);
-    const double limit = 1.1 * (info.stencil.count + 1) *
-                         (double)gsw_dtype_size(t->options.factor_type) * (double)t->n;
-    ck_assert_msg((double)info.packed_bytes <= limit, "%s: %lld bytes, more than %.0f", t->text,
-                  (long long)info.packed_bytes, limit);
-    ck_assert_int_eq(info.kind, t->options.kind);
-    ck_assert_int_eq(info.factor_type, t->options.factor_type);
-    ck_assert_int_eq(info.vector_type, t->options.vector_type);
-    ck_assert_int_eq(info.first_bad_row, -1);
-    ck_assert_int_eq(info.shifted_pivots, 0);
-    ck_assert(info.moved_bytes > 0);
-}
-
-/* Returns 1, or 0 where the options do not fit the stencil. */
-static int check_trial(gsw_context *const *contexts, const gsw_grid *grid,
-                       const gsw_stencil *stencil, int option, int type, int variant,
-                       int64_t count) {
-    gsw_factor_options options;
-    gsw_factor *factors[MOST_THREADS];
-    if (!options_at(option, type, stencil, &options))
+    if (!options_at(k, type, stencil, &options))
         return 0;
-    trial t = trial_make(grid, stencil, &options, variant);
-    expected *m = trial_expect(&t);
-    for (int i = 0; i < MOST_THREADS; i++)
-        factors[i] = trial_factor(contexts[i], &t);
-    check_memory(factors[0], &t);
-    check_count(contexts, factors, &t, m, count);
-    for (int i = 0; i < MOST_THREADS; i++)
-        gsw_factor_destroy(factors[i]);
-    expected_free(m);
-    trial_free(&t);
+    const recipe r = {.grid = grid,
+                      .stencil = stencil,
+                      .layout = variant % LAYOUTS,
+                      .values = values_for(type, variant),
+                      .diagonal = diagonal_for(options.kind),
+                      .seed = (uint64_t)variant + 1,
+                      .alone = options.kind != GSW_FACTOR_LU};
+    problem q;
+    problem_open(&q, &r);
+    check_options(&q, &options, count, variant);
+    problem_close(&q);
     return 1;
 }
 
-START_TEST(solves_equal_the_reference) {
-    static const int64_t counts[] = {1, 2, 3, MOST_COLUMNS};
-    gsw_context *contexts[MOST_THREADS];
+START_TEST(solves_equal_the_textbook) {
+    static const int64_t counts[] = {1, 3, 8, 5, 2};
+    const int stride = device_stride();
     const char *name;
     const gsw_stencil *stencil = oracle_stencil(_i, &name);
     int combinations = 0;
-    open_contexts(contexts);
-    for (int g = _i % ORACLE_STRIDE; g < oracle_grid_count(); g += ORACLE_STRIDE) {
-        const gsw_grid grid = oracle_grid(g);
+    for (int g = _i % stride; g < oracle_grid_count(); g += stride)
         for (int k = 0; k < OPTIONS; k++)
-            combinations += check_trial(contexts, &grid, stencil, k, (g + k) % 3, g + k / 2,
-                                        counts[(g + k / 4) % 4]);
-    }
-    close_contexts(contexts);
-    printf("factor, %s: %d combinations equal the reference\n", name, combinations);
-    ck_assert_int_ge(combinations, ORACLE_STRIDE > 1 ? 40 : 300);
+            combinations += check_case(oracle_grid(g), stencil, k, (g + k) % TYPES, g + k / 2,
+                                       counts[(g + k / 4) % LENGTH(counts)]);
+    printf("%s: %d combinations equal the textbook\n", name, combinations);
+    ck_assert_int_ge(combinations, 300 / (stride > 1 ? 2 * stride : 1));
 }
 END_TEST
 
 /* In every third of these grids pencils have few planes. */
-START_TEST(short_lines_equal_the_reference) {
-    gsw_context *contexts[MOST_THREADS];
-    open_contexts(contexts);
-    for (int i = 0; i < ORACLE_SHORT_GRIDS; i++) {
-        const gsw_grid grid = oracle_short_grid(i);
+START_TEST(short_lines_equal_the_textbook) {
+    for (int i = _i % short_stride(); i < ORACLE_SHORT_GRIDS; i += short_stride())
         for (int k = i % 16; k < OPTIONS; k += 16)
-            check_trial(contexts, &grid, oracle_stencil(_i, NULL), k, (i + k / 4) % 3, i + k / 2,
-                        1 + i % 2);
-    }
-    close_contexts(contexts);
+            check_case(oracle_short_grid(i), oracle_stencil(_i, NULL), k, (i + k / 4) % TYPES,
+                       i + k / 2, 1 + i % 2);
 }
 END_TEST
 
-START_TEST(sweeps_are_the_two_halves) {
-    static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU, GSW_FACTOR_LU, GSW_IC0};
-    gsw_context *context = oracle_context(2);
-    for (int k = 0; k < 3; k++) {
-        for (int g = _i % ORACLE_STRIDE; g < oracle_grid_count(); g += ORACLE_STRIDE) {
-            const gsw_factor_options options = {.size = sizeof options, .kind = kinds[k]};
-            const gsw_grid grid = oracle_grid(g);
-            trial t = trial_make(&grid, oracle_stencil(_i, NULL), &options, g);
-            expected *m = trial_expect(&t);
-            gsw_factor *factor = trial_factor(context, &t);
-            ck_assert_int_eq(gsw_factor_sweeps(factor), 2);
-            double *b = oracle_vector(GSW_F64, 3, t.n), *x = oracle_vector(GSW_F64, 4, t.n),
-                   *y = oracle_vector(GSW_F64, 5, t.n);
-            for (int which = 0; which < 2; which++) {
-                ck_assert_int_eq(gsw_factor_sweep(context, factor, which, 1, b, 0, x, 0),
-                                 GSW_SUCCESS);
-                expected_sweep(m, which, b, y);
-                const double error = oracle_error(GSW_F64, t.n, x, y);
-                ck_assert_msg(error <= 1e-13, "%s: sweep %d: error %g", t.text, which, error);
-            }
-            free(b);
-            free(x);
-            free(y);
-            gsw_factor_destroy(factor);
-            expected_free(m);
-            trial_free(&t);
-        }
+/* One sweep out of place, in each context. */
+static void check_half(const pair *p, int which) {
+    block v;
+    block_open(&v, p, 1, 3);
+    expected_sweep(p->truth, which, v.b, v.expected);
+    for (int i = 0; i < p->q->c.all; i++) {
+        gsw_context *here = p->q->c.here[i];
+        device_poison(p->q->c.here[0], &v.here_x);
+        pair_must(
+            p, here,
+            gsw_factor_sweep(here, p->here[i], which, 1, v.here_b.values, 0, v.here_x.values, 0),
+            "sweeping");
+        block_check(&v, which ? "second sweep" : "first sweep");
     }
-    gsw_context_destroy(context);
+    block_close(&v);
+}
+
+START_TEST(sweeps_are_the_two_halves) {
+    static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU, GSW_FACTOR_LU};
+    const int stride = device_stride();
+    for (int g = _i % stride; g < oracle_grid_count(); g += stride)
+        for (int k = 0; k < LENGTH(kinds); k++) {
+            const gsw_factor_options options = {.size = sizeof options, .kind = kinds[k]};
+            const recipe r = {.grid = oracle_grid(g),
+                              .stencil = oracle_stencil(_i, NULL),
+                              .layout = g % LAYOUTS,
+                              .diagonal = ORACLE_ANY_SIGN,
+                              .seed = (uint64_t)g + 1};
+            problem q;
+            pair p;
+            problem_open(&q, &r);
+            pair_open(&p, &q, &options);
+            ck_assert_int_eq(gsw_factor_sweeps(p.here[0]), 2);
+            check_half(&p, 0);
+            check_half(&p, 1);
+            pair_close(&p);
+            problem_close(&q);
+        }
 }
 END_TEST
 
 /* ---- the factors themselves ---- */
+
+/* The same pattern, and values within the tolerance, of a hundredth of the largest at least. */
+static void compare_csr(const pair *p, const char *part, const gsw_csr *got,
+                        const gsw_csr *wanted) {
+    const size_t index = gsw_itype_size(wanted->index_type);
+    const double *a = got->values, *b = wanted->values;
+    ck_assert_msg(got->nonzeros == wanted->nonzeros && got->base == wanted->base &&
+                      memcmp(got->row_ptr, wanted->row_ptr, (size_t)(wanted->rows + 1) * index) ==
+                          0 &&
+                      memcmp(got->columns, wanted->columns, (size_t)wanted->nonzeros * index) == 0,
+                  "%s: %s has another pattern", p->text, part);
+    double largest = 0;
+    for (int64_t k = 0; k < wanted->nonzeros; k++)
+        largest = fmax(largest, fabs(b[k]));
+    for (int64_t k = 0; k < wanted->nonzeros; k++)
+        if (!(fabs(a[k] - b[k]) <= tolerance_of(&p->options) * fmax(fabs(b[k]), 0.01 * largest)))
+            ck_abort_msg("%s: entry %lld of %s: %.17g, not %.17g", p->text, (long long)k, part,
+                         a[k], b[k]);
+}
 
 /* Largest |got - wanted| over max(|wanted|, a hundredth of the row's largest entry). */
 static double entries_error(const gsw_matrix *got, const gsw_matrix *wanted) {
@@ -289,56 +141,86 @@ static double entries_error(const gsw_matrix *got, const gsw_matrix *wanted) {
     return error;
 }
 
-/* An extracted factor equals the oracle's and has the whole stencil's pattern. */
-static void check_extracted(gsw_context *context, const trial *t, const oracle_matrix *wanted,
-                            gsw_part part, gsw_csr *csr) {
+/* An extracted factor is a good matrix with the whole stencil's pattern, and equals the textbook's.
+ */
+static void check_extracted(const pair *p, const oracle_matrix *wanted, gsw_part part,
+                            const gsw_csr *csr) {
     const oracle_layout layout = {.format = GSW_FORMAT_CSR, .part = part};
     const gsw_matrix *m = &wanted->view;
-    gsw_matrix got;
+    const char *name = part == GSW_LOWER ? "L" : "U";
     oracle_matrix *pattern = oracle_convert(wanted, &layout);
+    gsw_matrix got;
     ck_assert_int_eq(csr->nonzeros, pattern->view.csr.nonzeros);
     ck_assert_int_eq(csr->base, 0);
-    ck_assert_int_eq(gsw_matrix_from_csr(context, &m->grid, &m->stencil, csr, &got), GSW_SUCCESS);
-    const gsw_status status = gsw_matrix_validate(context, &got);
-    ck_assert_msg(status == GSW_SUCCESS, "%s: %s", t->text, gsw_context_message(context));
+    device_try(p->q->c.cpu, gsw_matrix_from_csr(p->q->c.cpu, &m->grid, &m->stencil, csr, &got));
+    pair_must(p, p->q->c.cpu, gsw_matrix_validate(p->q->c.cpu, &got), name);
     const double error = entries_error(&got, m);
-    ck_assert_msg(error <= 1e-14, "%s: %s: error %g", t->text, part == GSW_LOWER ? "L" : "U",
-                  error);
+    ck_assert_msg(error <= 1e-14, "%s: %s: error %g", p->text, name, error);
     oracle_free(pattern);
-    gsw_csr_free(csr);
 }
 
-START_TEST(factors_equal_the_textbook) {
-    static const gsw_factor_kind kinds[] = {GSW_ILU0,         GSW_IC0,          GSW_DILU,
-                                            GSW_FACTOR_LOWER, GSW_FACTOR_UPPER, GSW_FACTOR_LU};
-    gsw_context *context = oracle_context(2);
-    const gsw_stencil *stencil = oracle_stencil(_i, NULL);
-    for (int k = 0; k < 6; k++) {
-        if (kinds[k] == GSW_IC0 && !is_symmetric(oracle_stencil(_i, NULL)))
-            continue;
-        for (int g = _i % ORACLE_STRIDE; g < oracle_grid_count(); g += ORACLE_STRIDE) {
-            const gsw_factor_options options = {.size = sizeof options, .kind = kinds[k]};
-            const gsw_grid grid = oracle_grid(g);
-            gsw_csr l = {0}, u = {0};
-            trial t = trial_make(&grid, stencil, &options, g);
-            expected *m = trial_expect(&t);
-            gsw_factor *factor = trial_factor(context, &t);
-            const gsw_status status = gsw_factor_extract(context, factor, g % 2 ? GSW_I32 : GSW_I64,
-                                                         kinds[k] == GSW_FACTOR_UPPER ? NULL : &l,
-                                                         kinds[k] == GSW_FACTOR_LOWER ? NULL : &u);
-            ck_assert_msg(status == GSW_SUCCESS, "%s: %s", t.text, gsw_context_message(context));
-            if (kinds[k] == GSW_FACTOR_LU)
-                oracle_fill(GSW_F64, m->lower->arrays[stencil->center], t.n, 1);
-            if (kinds[k] != GSW_FACTOR_UPPER)
-                check_extracted(context, &t, m->lower, GSW_LOWER, &l);
-            if (kinds[k] != GSW_FACTOR_LOWER)
-                check_extracted(context, &t, m->upper, GSW_UPPER, &u);
-            gsw_factor_destroy(factor);
-            expected_free(m);
-            trial_free(&t);
-        }
+/* What is extracted equals what the CPU extracts, and that in fp64 the textbook's L and U. */
+static void check_extraction(const pair *p, gsw_itype type) {
+    const gsw_factor_kind kind = p->options.kind;
+    const int has_lower = kind != GSW_FACTOR_UPPER, has_upper = kind != GSW_FACTOR_LOWER;
+    gsw_csr l[2] = {{0}, {0}}, u[2] = {{0}, {0}};
+    pair_must(p, p->q->c.cpu,
+              gsw_factor_extract(p->q->c.cpu, p->cpu, type, has_lower ? &l[0] : NULL,
+                                 has_upper ? &u[0] : NULL),
+              "extracting on the CPU");
+    pair_must(p, p->q->c.here[0],
+              gsw_factor_extract(p->q->c.here[0], p->here[0], type, has_lower ? &l[1] : NULL,
+                                 has_upper ? &u[1] : NULL),
+              "extracting");
+    if (has_lower)
+        compare_csr(p, "L", &l[1], &l[0]);
+    if (has_upper)
+        compare_csr(p, "U", &u[1], &u[0]);
+    const int compared = p->truth != NULL && !on_cuda() && p->options.factor_type == GSW_F64 &&
+                         !p->options.unit_diagonal;
+    if (compared && kind == GSW_FACTOR_LU)
+        oracle_fill(GSW_F64, p->truth->lower->arrays[p->q->recipe.stencil->center], p->q->n, 1);
+    if (compared && has_lower)
+        check_extracted(p, p->truth->lower, GSW_LOWER, &l[1]);
+    if (compared && has_upper)
+        check_extracted(p, p->truth->upper, GSW_UPPER, &u[1]);
+    for (int side = 0; side < 2; side++) {
+        gsw_csr_free(&u[side]);
+        gsw_csr_free(&l[side]);
     }
-    gsw_context_destroy(context);
+}
+
+static int can_be_extracted(const gsw_factor_options *options) {
+    return options->kind != GSW_JACOBI && options->kind != GSW_SSOR && !options->transpose;
+}
+
+/* On the CPU each kind is extracted in fp64, too. */
+START_TEST(extracted_factors_equal_the_textbook) {
+    const int stride = device_stride();
+    for (int g = _i % stride; g < oracle_grid_count(); g += stride)
+        for (int k = 0; k < 2 * OPTIONS; k++) {
+            const int t = k < OPTIONS ? (g + k / 2) % TYPES : 0;
+            gsw_factor_options options;
+            if (!options_at(k % OPTIONS, t, oracle_stencil(_i, NULL), &options) ||
+                !can_be_extracted(&options) ||
+                (on_cuda()      ? k >= OPTIONS
+                 : k >= OPTIONS ? options.unit_diagonal
+                                : g % 5 > 0))
+                continue;
+            const recipe r = {.grid = oracle_grid(g),
+                              .stencil = oracle_stencil(_i, NULL),
+                              .layout = (g + k / 4) % LAYOUTS,
+                              .values = types[t].factor,
+                              .diagonal = diagonal_for(options.kind),
+                              .seed = (uint64_t)k + 3};
+            problem q;
+            pair p;
+            problem_open(&q, &r);
+            pair_open(&p, &q, &options);
+            check_extraction(&p, g % 2 ? GSW_I32 : GSW_I64);
+            pair_close(&p);
+            problem_close(&q);
+        }
 }
 END_TEST
 
@@ -352,7 +234,7 @@ START_TEST(ilu0_by_hand) {
     const gsw_csr csr = {
         .rows = 3, .nonzeros = 7, .row_ptr = row_ptr, .columns = columns, .values = values};
     const gsw_grid grid = {3, 1, 1};
-    gsw_context *context = oracle_context(1);
+    gsw_context *context = both.cpu;
     gsw_stencil stencil;
     gsw_matrix matrix;
     gsw_factor *factor;
@@ -374,78 +256,589 @@ START_TEST(ilu0_by_hand) {
     gsw_csr_free(&l);
     gsw_csr_free(&u);
     gsw_factor_destroy(factor);
-    gsw_context_destroy(context);
 }
 END_TEST
 
-/* ---- refactor ---- */
+/* ---- matrices of all sorts ---- */
+
+/* A coupling whose array is NULL does not exist. Without the array of the diagonal, only solves
+ * with a unit diagonal work. */
+START_TEST(arrays_may_be_null) {
+    static const gsw_factor_kind kinds[] = {GSW_ILU0,         GSW_DILU,         GSW_SSOR,
+                                            GSW_FACTOR_LOWER, GSW_FACTOR_UPPER, GSW_FACTOR_LU};
+    for (int i = 0; i < oracle_stencil_count(); i += device_stride()) {
+        const recipe r = {.grid = {19, 7, 5}, .stencil = oracle_stencil(i, NULL), .seed = 9};
+        for (int unit = 0; unit < 2; unit++) {
+            problem q;
+            problem_open(&q, &r);
+            for (int32_t e = 0; e < r.stencil->count; e++) {
+                const int center = e == r.stencil->center;
+                if (center ? unit : e % 3 == 1) {
+                    free(q.lower->arrays[e]);
+                    free(q.upper->arrays[e]);
+                    q.lower->arrays[e] = q.upper->arrays[e] = NULL;
+                }
+            }
+            problem_renew(&q);
+            for (int k = unit ? 3 : 0; k < LENGTH(kinds); k++) {
+                for (int transpose = 0; transpose < 2; transpose++) {
+                    const gsw_factor_options options = {.size = sizeof options,
+                                                        .kind = kinds[k],
+                                                        .transpose = transpose,
+                                                        .unit_diagonal = unit,
+                                                        .omega = OMEGA};
+                    check_options(&q, &options, 1 + k % 3, k);
+                }
+            }
+            problem_close(&q);
+        }
+    }
+}
+END_TEST
+
+START_TEST(arrays_may_be_unaligned) {
+    for (int i = 0; i < oracle_stencil_count(); i += wide_stride()) {
+        for (int k = 0; k < LAYOUTS * TYPES; k++) {
+            const int t = k / LAYOUTS;
+            const recipe r = {.grid = {37, 11, 6},
+                              .stencil = oracle_stencil(i, NULL),
+                              .layout = k % LAYOUTS,
+                              .values = types[t].factor,
+                              .diagonal = ORACLE_ANY_SIGN,
+                              .seed = 3};
+            problem q;
+            shifted shift;
+            problem_open(&q, &r);
+            shift_matrix(&q, &shift);
+            for (int kind = GSW_ILU0; kind <= GSW_FACTOR_LU; kind++) {
+                const gsw_factor_options options = {.size = sizeof options,
+                                                    .kind = (gsw_factor_kind)kind,
+                                                    .transpose = (i + k) % 2,
+                                                    .factor_type = types[t].factor,
+                                                    .vector_type = types[t].vector,
+                                                    .omega = OMEGA};
+                if (kind != GSW_IC0)
+                    check_options(&q, &options, 1 + k % 3, 1 + kind);
+            }
+            unshift_matrix(&q, &shift);
+            problem_close(&q);
+        }
+    }
+}
+END_TEST
+
+/* A refactored factor gives the bits of a new one, from another layout too. Of some, the solves
+ * before and after are checked as well. */
+static void check_refactor(const problem *old, const problem *new,
+                           const gsw_factor_options *options, int shifts) {
+    const int whole = !old->recipe.by_cpu;
+    pair reused, fresh;
+    block v;
+    pair_open(&reused, old, options);
+    pair_open(&fresh, new, options);
+    block_open(&v, &reused, 1, 5);
+    block_solve(&v);
+    if (whole)
+        check_pair(&reused, 1, shifts);
+    pair_refactor(&reused, new);
+    if (whole)
+        check_pair(&reused, 3, shifts);
+    v.p = &fresh;
+    block_check_all(&v);
+    v.p = &reused;
+    block_check_repeat(&v, "after a refactor", 0);
+    block_close(&v);
+    pair_close(&fresh);
+    pair_close(&reused);
+}
 
 START_TEST(refactor_is_a_new_factor) {
-    const gsw_grid grid = {19, 7, 5};
-    gsw_context *context = oracle_context(2);
-    for (int k = 0; k < OPTIONS * 3; k++) {
+    const gsw_stencil *stencil = oracle_stencil(_i, NULL);
+    for (int k = _i % short_stride(); k < OPTIONS * TYPES; k += short_stride()) {
+        const int t = k % TYPES;
         gsw_factor_options options;
-        if (!options_at(k / 3, k % 3, oracle_stencil(_i, NULL), &options))
+        if (!options_at(k / TYPES, t, stencil, &options))
             continue;
-        trial old = trial_make(&grid, oracle_stencil(_i, NULL), &options, k + 1);
-        trial new = trial_make(&grid, oracle_stencil(_i, NULL), &options, k + 2);
-        gsw_factor *reused = trial_factor(context, &old), *fresh = trial_factor(context, &new);
-        const gsw_dtype type = options.vector_type;
-        void *b = oracle_vector(type, 3, new.n), *x = oracle_vector(type, 4, new.n),
-             *y = oracle_vector(type, 5, new.n);
-        solve(context, reused, &old, 1, b, 0, x, 0);
-        const gsw_status status = gsw_factor_refactor(context, reused, &new.matrix->view,
-                                                      new.upper != NULL ? &new.upper->view : NULL);
-        ck_assert_msg(status == GSW_SUCCESS, "%s: %s", new.text, gsw_context_message(context));
-        solve(context, reused, &new, 1, b, 0, x, 0);
-        solve(context, fresh, &new, 1, b, 0, y, 0);
-        ck_assert_msg(memcmp(x, y, (size_t) new.n *gsw_dtype_size(type)) == 0, "%s", new.text);
-        free(b);
-        free(x);
-        free(y);
-        gsw_factor_destroy(reused);
-        gsw_factor_destroy(fresh);
-        trial_free(&old);
-        trial_free(&new);
+        recipe r = {.grid = {19, 7, 5},
+                    .stencil = stencil,
+                    .layout = k % LAYOUTS,
+                    .values = types[t].factor,
+                    .diagonal = diagonal_for(options.kind),
+                    .seed = 1,
+                    .by_cpu = k % wide_stride() != _i % wide_stride()};
+        problem old, new;
+        problem_open(&old, &r);
+        r.layout = (k + 1) % LAYOUTS;
+        r.seed = 2;
+        problem_open(&new, &r);
+        check_refactor(&old, &new, &options, k);
+        problem_close(&new);
+        problem_close(&old);
     }
-    gsw_context_destroy(context);
 }
 END_TEST
 
-START_TEST(a_failed_refactor_leaves_nothing_usable) {
-    const gsw_grid grid = {5, 4, 3}, other = {5, 4, 4};
-    const gsw_factor_options options = {.size = sizeof options, .kind = GSW_ILU0};
-    gsw_context *context = oracle_context(1);
-    trial t = trial_make(&grid, oracle_stencil(2, NULL), &options, 0);
-    trial wrong = trial_make(&other, oracle_stencil(2, NULL), &options, 0);
-    gsw_factor *factor = trial_factor(context, &t);
-    gsw_csr l, u;
-    double b[60] = {1}, x[60];
-    double *diagonal = t.matrix->arrays[t.matrix->view.stencil.center];
-    const double kept = diagonal[0];
+/* ---- larger grids, on a device ---- */
 
-    diagonal[0] = 0;
-    ck_assert_int_eq(gsw_factor_refactor(context, factor, &t.matrix->view, NULL),
-                     GSW_ERROR_ZERO_PIVOT);
-    ck_assert_int_ne(gsw_factor_solve(context, factor, 1, b, 0, x, 0), GSW_SUCCESS);
-    ck_assert_int_ne(gsw_factor_sweep(context, factor, 0, 1, b, 0, x, 0), GSW_SUCCESS);
-    ck_assert_int_ne(gsw_factor_extract(context, factor, GSW_I32, &l, &u), GSW_SUCCESS);
-    ck_assert_int_ne(gsw_factor_extract(context, factor, GSW_I32, NULL, NULL), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_factor_refactor(context, factor, &wrong.matrix->view, NULL),
-                     GSW_ERROR_INVALID_ARGUMENT);
-    diagonal[0] = kept;
-    ck_assert_int_eq(gsw_factor_refactor(context, factor, &t.matrix->view, NULL), GSW_SUCCESS);
-    solve(context, factor, &t, 1, b, 0, x, 0);
-    /* A refused argument leaves the factor's values as they were. */
-    ck_assert_int_eq(gsw_factor_refactor(context, factor, &wrong.matrix->view, NULL),
-                     GSW_ERROR_INVALID_ARGUMENT);
-    ck_assert_int_eq(gsw_factor_refactor(context, factor, &t.matrix->view, &t.matrix->view),
-                     GSW_ERROR_INVALID_ARGUMENT);
-    solve(context, factor, &t, 1, b, 0, x, 0);
-    gsw_factor_destroy(factor);
-    trial_free(&wrong);
-    trial_free(&t);
-    gsw_context_destroy(context);
+static const gsw_grid large[] = {
+    {5, 70, 6},  {100, 3, 40}, {6, 3, 120},  {70, 5, 6},   {1000, 1, 1}, {300, 200, 1},
+    {1, 257, 5}, {200, 1, 90}, {3, 200, 40}, {33, 29, 31}, {65, 64, 63},
+};
+#define MANY_POINTS 100000
+
+START_TEST(large_grids_equal_the_cpu) {
+    static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_IC0,          GSW_SSOR,
+                                            GSW_DILU, GSW_FACTOR_LOWER, GSW_FACTOR_UPPER};
+    contexts c = contexts_open(4, NULL);
+    const gsw_stencil *stencil = oracle_stencil(_i, NULL);
+    for (int g = 0; g < LENGTH(large); g++) {
+        const int many = oracle_points(&large[g]) > MANY_POINTS;
+        const int t = (g + _i) % TYPES;
+        const recipe r = {.grid = large[g],
+                          .stencil = stencil,
+                          .layout = g % 2,
+                          .values = types[many ? 0 : t].factor,
+                          .diagonal = ORACLE_POSITIVE,
+                          .seed = 2,
+                          .alone = 1,
+                          .by_cpu = 1};
+        problem q;
+        problem_open_in(&q, &c, &r);
+        for (int k = 0; k < (many ? 3 : LENGTH(kinds)); k++) {
+            const gsw_factor_options options = {.size = sizeof options,
+                                                .kind = kinds[k],
+                                                .transpose = (g + k) % 2,
+                                                .factor_type = types[many ? 0 : t].factor,
+                                                .vector_type = types[many ? 0 : t].vector,
+                                                .omega = OMEGA};
+            if (kinds[k] != GSW_IC0 || is_symmetric(stencil))
+                check_options(&q, &options, many ? 1 : 1 + 2 * (k % 2), k);
+        }
+        problem_close(&q);
+    }
+    contexts_close(&c);
+}
+END_TEST
+
+/* A factor that eliminates nothing, and a triangular one, which has `more` right-hand sides beside
+ * the first. */
+static void check_sweeps(gsw_grid grid, const gsw_stencil *stencil, uint64_t seed, int more) {
+    static const gsw_factor_kind kinds[] = {GSW_SSOR, GSW_FACTOR_LOWER};
+    const recipe r = {.grid = grid,
+                      .stencil = stencil,
+                      .values = GSW_F64,
+                      .diagonal = ORACLE_POSITIVE,
+                      .seed = seed,
+                      .alone = 1,
+                      .by_cpu = 1};
+    contexts c = contexts_open(4, NULL);
+    problem q;
+    problem_open_in(&q, &c, &r);
+    for (int k = 0; k < LENGTH(kinds); k++) {
+        const gsw_factor_options options = {
+            .size = sizeof options, .kind = kinds[k], .omega = OMEGA};
+        check_options(&q, &options, 1 + more * k, k);
+    }
+    problem_close(&q);
+    contexts_close(&c);
+}
+
+/* Grids so large that lines along another axis than x do not pay where it is hardly longer. Stars
+ * that reach far along that axis have lines there all the same, because a tile cannot hold them. */
+START_TEST(lines_along_x_equal_the_cpu) {
+    static const gsw_stencil far = {
+        .count = 5,
+        .center = 2,
+        .offsets = {{0, 0, -9}, {0, -4, 0}, {0, 0, 0}, {0, 4, 0}, {0, 0, 9}}};
+    gsw_stencil near;
+    ck_assert_int_eq(gsw_stencil_named("D3N7", &near), GSW_SUCCESS);
+    check_sweeps((gsw_grid){160, 161, 170}, _i > 0 ? &far : &near, 3, 0);
+}
+END_TEST
+
+/* So many pencils with so short lines that two blocks share a multiprocessor. */
+static const char *const boxes[] = {"D3N15", "D3N19", "D3N27", "D3N33"};
+
+START_TEST(short_lines_equal_the_cpu) {
+    static const gsw_grid grids[] = {{16, 150, 140}, {5, 150, 140}};
+    for (int g = 0; g < LENGTH(grids); g++)
+        check_sweeps(grids[g], oracle_stencil_named(boxes[_i]), 4, 2);
+}
+END_TEST
+
+/* Eight right-hand sides, and more pencils than any of their groups has slots of faces. */
+START_TEST(many_pencils_equal_the_cpu) {
+    check_sweeps((gsw_grid){120, 150, 140}, oracle_stencil_named(cubes[_i]), 5, 7);
+}
+END_TEST
+
+/* Also: for a cube, the memory is little more than one value per offset and point. */
+START_TEST(cube_of_128_equals_the_cpu) {
+    const gsw_factor_options options = {.size = sizeof options, .kind = GSW_ILU0};
+    gsw_factor_info info = {.size = sizeof info};
+    cube u;
+    cube_open(&u, _i, 128, 8, NULL, &options);
+    block_check_all(&u.v);
+    ck_assert_int_eq(gsw_factor_get_info(u.p.here[0], &info), GSW_SUCCESS);
+    const double least = 8.0 * info.stencil.count * (double)u.q.n;
+    ck_assert_msg((double)info.packed_bytes <= 1.07 * least, "%s: %lld bytes packed, %.0f needed",
+                  u.p.text, (long long)info.packed_bytes, least);
+    ck_assert_msg((double)info.work_bytes <= 0.2 * least, "%s: %lld bytes of work", u.p.text,
+                  (long long)info.work_bytes);
+    cube_close(&u);
+}
+END_TEST
+
+/* Solves and factorisations. */
+START_TEST(repetitions_give_the_same_bits) {
+    static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU, GSW_SSOR};
+    for (int k = 0; k < LENGTH(kinds); k++) {
+        const gsw_factor_options options = {
+            .size = sizeof options, .kind = kinds[k], .omega = OMEGA};
+        cube u;
+        cube_open(&u, _i, 48, 4, NULL, &options);
+        block_check_all(&u.v);
+        for (int run = 0; run < 200; run++)
+            block_check_repeat(&u.v, "again", run);
+        for (int run = 0; run < 20; run++) {
+            pair_refactor(&u.p, &u.q);
+            block_check_repeat(&u.v, "after a refactor", run);
+        }
+        cube_close(&u);
+    }
+}
+END_TEST
+
+/* ---- values that are not numbers ---- */
+
+static const gsw_grid odd_grids[] = {{1, 1, 1}, {70, 1, 1}, {9, 8, 1}, {1, 6, 7}, {40, 19, 6}};
+
+/* Twelve ways to put something bad into b (the first six) or into the matrix. */
+enum { OF_B = 6, TRIALS = 12 };
+static const double bad_values[] = {NAN, INFINITY, -INFINITY};
+
+static void spoil_b(double *b, int64_t n, int trial) {
+    b[n * (trial % 4) / 4] = bad_values[trial % 3];
+    b[n / 3] = bad_values[(trial + trial / 3) % 3];
+}
+
+static void spoil_matrices(problem *q, int trial) {
+    const int32_t count = q->recipe.stencil->count;
+    const int64_t row = q->n * (trial % 4) / 4;
+    ((double *)q->lower->arrays[trial * 5 % count])[row] = bad_values[trial % 3];
+    ((double *)q->upper->arrays[trial * 7 % count])[row / 2] = bad_values[trial % 3];
+    problem_renew(q);
+}
+
+/* Creates on both sides: the same status, and after ZERO_PIVOT or NOT_A_GRID the same row in the
+ * message. Returns the status. */
+static gsw_status same_outcome(pair *p) {
+    const gsw_status wanted = create_cpu(p);
+    for (int i = 0; i < p->q->c.count; i++) {
+        gsw_context *here = p->q->c.here[i];
+        p->here[i] = (gsw_factor *)p; /* not NULL */
+        const gsw_status status = create_here(p, i);
+        ck_assert_msg(status == wanted, "%s: %s (%s), but %s (%s) on the CPU", p->text,
+                      gsw_status_name(status), gsw_context_message(here), gsw_status_name(wanted),
+                      gsw_context_message(p->q->c.cpu));
+        if (status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_NOT_A_GRID)
+            same_row(p->q->c.cpu, here, p->text);
+        if (status != GSW_SUCCESS)
+            ck_assert_msg(p->here[i] == NULL, "%s: a factor came with an error", p->text);
+    }
+    p->here[p->q->c.count] = p->cpu;
+    return wanted;
+}
+
+/* One factor, and the trials from `first` on. */
+static void check_spoilt(const problem *q, const gsw_factor_options *options, int first,
+                         int after) {
+    pair p = pair_of(q, options);
+    const int created = same_outcome(&p) == GSW_SUCCESS;
+    ck_assert_msg(created || first >= OF_B, "%s: not created", p.text);
+    if (created)
+        pair_expect(&p);
+    for (int trial = first; created && trial < after; trial++) {
+        char how[40];
+        block v;
+        block_open(&v, &p, trial % 2 ? 3 : 1, 6);
+        if (trial < OF_B)
+            spoil_b(v.b, v.n, trial); /* the first right-hand side only */
+        block_expect(&v);
+        snprintf(how, sizeof how, "trial %d", trial);
+        block_solve(&v);
+        block_check(&v, how);
+        block_close(&v);
+    }
+    pair_close(&p);
+}
+
+START_TEST(nan_and_infinity_travel_along_couplings_only) {
+    for (int g = 0; g < LENGTH(odd_grids); g += short_stride()) {
+        for (int trial = OF_B - 1; trial < TRIALS; trial++) {
+            const recipe r = {.grid = odd_grids[g],
+                              .stencil = oracle_stencil(_i, NULL),
+                              .diagonal = ORACLE_POSITIVE,
+                              .seed = 4};
+            const int of_b = trial < OF_B; /* all of them with one matrix */
+            const int step = of_b ? 1 : (g == LENGTH(odd_grids) - 1 ? 2 : 4) * (on_cuda() ? 1 : 4);
+            problem q;
+            problem_open(&q, &r);
+            if (!of_b)
+                spoil_matrices(&q, trial);
+            for (int k = (trial + g) % step; k < OPTIONS; k += step) {
+                gsw_factor_options options;
+                if (options_at(k, 0, r.stencil, &options))
+                    check_spoilt(&q, &options, of_b ? 0 : trial, trial + 1);
+            }
+            problem_close(&q);
+        }
+    }
+}
+END_TEST
+
+static const uint64_t nans_64[] = {
+    UINT64_C(0xfff8deadbeef0001), UINT64_C(0x7ff8dead00000000), UINT64_C(0xfff0dead00000001),
+    UINT64_C(0xffffffffffffffff), UINT64_C(0x7fffffffffffffff), UINT64_C(0x7ff8000000000000),
+    UINT64_C(0xfff8000000000000), UINT64_C(0x7ff0000000000001), UINT64_C(0x7ff4000000000000),
+};
+static const uint32_t nans_32[] = {
+    UINT32_C(0xfff8dead), UINT32_C(0x7ff8dead), UINT32_C(0xffc0beef),
+    UINT32_C(0xffffffff), UINT32_C(0x7fffffff), UINT32_C(0x7fc00000),
+    UINT32_C(0xffc00000), UINT32_C(0x7f800001), UINT32_C(0x7fa00000),
+};
+#define NANS LENGTH(nans_64)
+
+static void set_nan(block *v, int64_t i, int pattern) {
+    if (v->type == GSW_F64)
+        memcpy((double *)v->b + i, &nans_64[pattern], sizeof(double));
+    else
+        memcpy((float *)v->b + i, &nans_32[pattern], sizeof(float));
+}
+
+/* NaNs of one bit pattern in every row of b, or here and there. */
+static void check_pattern(block *v, int pattern, int64_t first, int64_t step) {
+    char how[60];
+    for (int64_t i = first; i < v->n; i += step)
+        set_nan(v, i, pattern);
+    block_expect(v);
+    block_solve(v);
+    snprintf(how, sizeof how, "NaN %d in rows %lld + k %lld", pattern, (long long)first,
+             (long long)step);
+    block_check(v, how);
+}
+
+/* Every bit pattern of NaN, anywhere, also where it is copied to x unchanged. */
+START_TEST(every_nan_is_a_nan) {
+    static const gsw_grid grids[] = {{12, 12, 12}, {70, 33, 1}, {9, 26, 11}};
+    for (int g = 0; g < LENGTH(grids); g++) {
+        for (int k = _i % wide_stride(); k < OPTIONS; k += wide_stride()) {
+            const int t = (g + k) % TYPES;
+            gsw_factor_options options;
+            if (!options_at(k, t, oracle_stencil(_i, NULL), &options))
+                continue;
+            const recipe r = {.grid = grids[g],
+                              .stencil = oracle_stencil(_i, NULL),
+                              .values = types[t].factor,
+                              .diagonal = diagonal_for(options.kind),
+                              .seed = 4};
+            problem q;
+            pair p;
+            problem_open(&q, &r);
+            pair_open(&p, &q, &options);
+            for (int pattern = 0; pattern < NANS; pattern++) {
+                const int64_t firsts[] = {0, 7, q.n - 1}, steps[] = {1, 200, 1};
+                for (int where = 0; where < 3; where++) {
+                    block v;
+                    if (where > 0 && (pattern + k) % 3 != 0)
+                        continue;
+                    block_open(&v, &p, 1, 5);
+                    check_pattern(&v, pattern, firsts[where], steps[where]);
+                    block_close(&v);
+                }
+            }
+            pair_close(&p);
+            problem_close(&q);
+        }
+    }
+}
+END_TEST
+
+/* Scales the stored values of arrays by a power of two. */
+static void scale_matrix(oracle_matrix *matrix, double factor) {
+    const gsw_dtype type = matrix->view.array.value_type;
+    for (int32_t e = 0; e < matrix->view.stencil.count; e++)
+        for (int64_t i = 0; i < oracle_points(&matrix->view.grid); i++)
+            oracle_set(type, matrix->arrays[e], i, factor * oracle_get(type, matrix->arrays[e], i));
+}
+
+static void scale_b(block *v, double factor) {
+    for (int64_t i = 0; i < v->n; i++)
+        oracle_set(v->type, v->b, i, factor * oracle_get(v->type, v->b, i));
+}
+
+/* Couplings and right-hand sides are below the smallest normal number, diagonals just above it. The
+ * solutions are ordinary numbers, and they are wrong where a value was flushed to zero. */
+START_TEST(denormal_inputs_count) {
+    for (int t = 0; t < TYPES; t++) {
+        const double least = 2 * (types[t].factor == GSW_F64 ? DBL_MIN : (double)FLT_MIN);
+        const recipe r = {.grid = {23, 11, 9},
+                          .stencil = oracle_stencil(_i, NULL),
+                          .values = types[t].factor,
+                          .diagonal = ORACLE_ANY_SIGN,
+                          .seed = 4};
+        problem q;
+        problem_open(&q, &r);
+        scale_matrix(q.lower, least);
+        scale_matrix(q.upper, least);
+        problem_renew(&q);
+        for (int k = 0; k < 4; k++) {
+            const gsw_factor_options options = {.size = sizeof options,
+                                                .kind = k & 1 ? GSW_FACTOR_UPPER : GSW_FACTOR_LOWER,
+                                                .transpose = k >> 1,
+                                                .factor_type = types[t].factor,
+                                                .vector_type = types[t].vector};
+            pair p;
+            block v;
+            pair_open(&p, &q, &options);
+            block_open(&v, &p, 1, 8);
+            scale_b(&v, least / 2);
+            block_check_all(&v);
+            block_close(&v);
+            pair_close(&p);
+        }
+        problem_close(&q);
+    }
+}
+END_TEST
+
+/* Products of two coefficients leave the range of numbers, which the factors do not. A sweep
+ * computes pivots from such products (diagonal.cu). */
+START_TEST(coefficients_may_be_tiny_or_huge) {
+    static const double scales[] = {0x1p-600, 0x1p-520, 0x1p600};
+    for (int i = 0; i < LENGTH(scales); i++) {
+        for (int kind = GSW_ILU0; kind <= GSW_DILU; kind++) {
+            const gsw_factor_options options = {.size = sizeof options,
+                                                .kind = (gsw_factor_kind)kind};
+            const recipe r = {.grid = {23, 11, 9},
+                              .stencil = oracle_stencil(_i, NULL),
+                              .diagonal = diagonal_for(options.kind),
+                              .seed = 4};
+            if (kind == GSW_IC0 && !is_symmetric(r.stencil))
+                continue;
+            problem q;
+            problem_open(&q, &r);
+            scale_matrix(q.lower, scales[i]);
+            problem_renew(&q);
+            check_options(&q, &options, 1, 0);
+            problem_close(&q);
+        }
+    }
+}
+END_TEST
+
+/* A row of U overflows, while the products and the pivots are ordinary numbers. The row after it
+ * then has no pivot. */
+START_TEST(an_infinite_coefficient_is_noticed) {
+    const recipe r = {.grid = {23, 11, 9}, .stencil = oracle_stencil_named("D3N7"), .seed = 4};
+    const int32_t before = 2, center = 3, after = 4; /* couplings along x */
+    const int64_t row = 23 * 11 + 30;
+    const gsw_factor_options options = {
+        .size = sizeof options,
+    };
+    problem q;
+    problem_open(&q, &r);
+    scale_matrix(q.lower, 0);
+    for (int64_t i = 0; i < q.n; i++)
+        ((double *)q.lower->arrays[center])[i] = 1;
+    ((double *)q.lower->arrays[center])[row] = 1e-200;
+    ((double *)q.lower->arrays[after])[row] = 1e150;
+    ((double *)q.lower->arrays[before])[row + 1] = 1e-150;
+    ((double *)q.lower->arrays[center])[row + 1] = 1e201;
+    problem_renew(&q);
+    pair p = pair_of(&q, &options);
+    ck_assert_int_eq(same_outcome(&p), GSW_ERROR_ZERO_PIVOT);
+    problem_close(&q);
+}
+END_TEST
+
+/* Solutions of some thousand times the smallest positive number. They are right except for a few
+ * multiples of it. */
+static void check_denormal_solution(block *v, double least) {
+    int64_t zeros = 0;
+    block_expect(v);
+    block_solve(v);
+    block_get(v);
+    for (int64_t i = 0; i < v->n; i++) {
+        const double x = oracle_get(v->type, v->x, i), y = oracle_get(v->type, v->expected, i);
+        if (!(fabs(x - y) <= 20 * least))
+            ck_abort_msg("%s: row %lld: %g, not %g", v->p->text, (long long)i, x, y);
+        zeros += x == 0;
+    }
+    ck_assert_msg(zeros <= v->n / 10, "%s: %lld zeros", v->p->text, (long long)zeros);
+}
+
+START_TEST(denormal_solutions_count) {
+    for (int t = 0; t < TYPES; t += 2) {
+        const double least = types[t].vector == GSW_F64 ? 0x1p-1074 : 0x1p-149;
+        for (int k = _i % wide_stride(); k < OPTIONS; k += wide_stride()) {
+            gsw_factor_options options;
+            if (!options_at(k, t, oracle_stencil(_i, NULL), &options))
+                continue;
+            const recipe r = {.grid = {23, 11, 9},
+                              .stencil = oracle_stencil(_i, NULL),
+                              .values = types[t].factor,
+                              .diagonal = diagonal_for(options.kind),
+                              .seed = 4};
+            problem q;
+            pair p;
+            block v;
+            problem_open(&q, &r);
+            pair_open(&p, &q, &options);
+            block_open(&v, &p, 1, 8);
+            scale_b(&v, 10000 * least);
+            check_denormal_solution(&v, least);
+            block_close(&v);
+            pair_close(&p);
+            problem_close(&q);
+        }
+    }
+}
+END_TEST
+
+/* Exactly the values that are finite by the textbook are finite here. */
+static void check_finite(const block *v) {
+    for (int64_t i = 0; i < v->n; i++) {
+        const double x = oracle_get(v->type, v->x, i), y = oracle_get(v->type, v->expected, i);
+        if ((isfinite(x) != 0) != (isfinite(y) != 0))
+            ck_abort_msg("%s: row %lld: %g, not %g", v->p->text, (long long)i, x, y);
+    }
+}
+
+/* LOWER, UPPER and LU take any diagonal. */
+START_TEST(a_zero_divides_when_the_solve_runs) {
+    const recipe r = {.grid = {13, 17, 5}, .stencil = oracle_stencil(_i, NULL), .seed = 3};
+    problem q;
+    problem_open(&q, &r);
+    ((double *)q.lower->arrays[r.stencil->center])[q.n / 2] = 0;
+    ((double *)q.upper->arrays[r.stencil->center])[q.n / 3] = 0;
+    problem_renew(&q);
+    q.recipe.by_cpu = 0; /* the textbook divides by zero, too */
+    for (int k = GSW_FACTOR_LOWER * 4; k < OPTIONS; k++) {
+        gsw_factor_options options;
+        pair p;
+        block v;
+        options_at(k, 0, r.stencil, &options);
+        pair_open(&p, &q, &options);
+        block_open(&v, &p, 1, 4);
+        block_expect(&v);
+        block_solve(&v);
+        block_get(&v);
+        check_finite(&v);
+        block_close(&v);
+        pair_close(&p);
+    }
+    problem_close(&q);
 }
 END_TEST
 
@@ -453,9 +846,238 @@ END_TEST
 
 /* Gives a row of stencil arrays no lower couplings and this diagonal, so that it is the pivot. */
 static void plant(oracle_matrix *matrix, int64_t row, double pivot) {
-    for (int32_t e = 0; e <= matrix->view.stencil.center; e++)
-        ((double *)matrix->arrays[e])[row] = e < matrix->view.stencil.center ? 0 : pivot;
+    const int32_t center = matrix->view.stencil.center;
+    for (int32_t e = 0; e <= center; e++)
+        oracle_set(matrix->view.array.value_type, matrix->arrays[e], row, e < center ? 0 : pivot);
 }
+
+static const gsw_grid pivot_grids[] = {{40, 9, 6}, {1, 13, 11}, {130, 1, 1}, {17, 23, 1}};
+
+START_TEST(bad_pivots_are_named) {
+    static const double bad[] = {0, NAN, INFINITY, -1};
+    for (int kind = GSW_ILU0; kind <= GSW_JACOBI; kind++) {
+        if (kind == GSW_IC0 && !is_symmetric(oracle_stencil(_i, NULL)))
+            continue;
+        for (int k = 0; k < (kind == GSW_IC0 ? 4 : 3); k++) {
+            for (int g = 0; g < LENGTH(pivot_grids); g++) {
+                const recipe r = {.grid = pivot_grids[g],
+                                  .stencil = oracle_stencil(_i, NULL),
+                                  .diagonal = ORACLE_POSITIVE,
+                                  .seed = 3};
+                const gsw_factor_options options = {
+                    .size = sizeof options, .kind = (gsw_factor_kind)kind, .transpose = g % 2};
+                problem q;
+                problem_open(&q, &r);
+                plant(q.lower, q.n - 2, bad[k]);
+                plant(q.lower, q.n / 3, bad[k]);
+                problem_renew(&q);
+                pair p = pair_of(&q, &options);
+                char word[40];
+                snprintf(word, sizeof word, "row %lld ", (long long)(q.n / 3));
+                const gsw_status status = same_outcome(&p);
+                ck_assert_msg(status == GSW_ERROR_ZERO_PIVOT, "%s, pivot %g: %s", p.text, bad[k],
+                              gsw_status_name(status));
+                ck_assert_msg(strstr(gsw_context_message(both.cpu), word) != NULL, "%s, not in: %s",
+                              word, gsw_context_message(both.cpu));
+                problem_close(&q);
+            }
+        }
+    }
+}
+END_TEST
+
+/* Gives row `row` this diagonal or, where `coupling` is not 0, this value before the diagonal (-1)
+ * or after it (1). Couplings before a diagonal are 0, so that it is the pivot. */
+static void spoil_row(oracle_matrix *matrix, int64_t row, int coupling, double value) {
+    const int32_t center = matrix->view.stencil.center;
+    for (int32_t e = 0; e < center; e++)
+        oracle_set(matrix->view.array.value_type, matrix->arrays[e], row, 0);
+    oracle_set(matrix->view.array.value_type, matrix->arrays[center + coupling], row, value);
+}
+
+/* Creates a factor of the matrix in the memory of a context, or gives a factor its values. */
+static gsw_status take_values(gsw_context *context, const oracle_matrix *matrix, gsw_format format,
+                              const gsw_factor_options *options, gsw_factor **factor) {
+    const int lu = options->kind == GSW_FACTOR_LU;
+    const oracle_layout layout = {.format = format, .part = GSW_FULL};
+    oracle_matrix *here = oracle_convert(matrix, &layout);
+    gsw_matrix there;
+    ck_assert_int_eq(gsw_matrix_upload(context, &here->view, &there), GSW_SUCCESS);
+    const gsw_status status =
+        *factor ? gsw_factor_refactor(context, *factor, &there, lu ? &there : NULL)
+        : lu    ? gsw_factor_create_lu(context, &there, &there, options, factor)
+                : gsw_factor_create(context, &there, options, factor);
+    gsw_matrix_release(context, &there);
+    oracle_free(here);
+    return status;
+}
+
+/* For one stencil that has a name: a factor in fp32 refuses such a row, also as new values, and a
+ * factor in fp64 takes it. */
+static void check_beyond_f32(gsw_context *context, const gsw_stencil *stencil, gsw_format format) {
+    static const struct {
+        int coupling;
+        double value;
+        int unit_diagonal;
+    } rows[] = {{0, 1e40, 0}, {0, -1e300, 0}, {0, 1e-40, 0},
+                {1, 1e40, 0}, {-1, 1e300, 0}, {1, -1e200, 1}};
+    static const gsw_grid grid = {13, 7, 5};
+    const int64_t row = oracle_points(&grid) / 2;
+    char word[40];
+    snprintf(word, sizeof word, "row %lld (", (long long)row);
+    for (int k = GSW_ILU0; k <= GSW_FACTOR_LU; k++)
+        for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
+            gsw_factor_options options = {.size = sizeof options,
+                                          .kind = (gsw_factor_kind)k,
+                                          .factor_type = GSW_F32,
+                                          .unit_diagonal = rows[i].unit_diagonal};
+            /* IC0 reads the lower part, whose mirror image belongs to another row. */
+            const int32_t e = stencil->center + rows[i].coupling;
+            if (e < 0 || e >= stencil->count ||
+                (k == GSW_IC0 && (rows[i].coupling || !is_symmetric(stencil))) ||
+                (k == GSW_JACOBI && rows[i].coupling) ||
+                (k == GSW_FACTOR_LOWER && rows[i].coupling > 0) ||
+                (k == GSW_FACTOR_UPPER && rows[i].coupling < 0) ||
+                (rows[i].unit_diagonal && k < GSW_FACTOR_LOWER))
+                continue;
+            oracle_matrix *good = oracle_random(&grid, stencil, 3, ORACLE_POSITIVE);
+            oracle_matrix *bad = oracle_random(&grid, stencil, 3, ORACLE_POSITIVE);
+            spoil_row(bad, row, rows[i].coupling, rows[i].value);
+            gsw_factor *factor = NULL;
+            gsw_status status = take_values(context, bad, format, &options, &factor);
+            ck_assert_msg(status == GSW_ERROR_UNSUPPORTED &&
+                              strstr(gsw_context_message(context), word) != NULL,
+                          "%s, row %d: %s: %s", gsw_factor_kind_name(options.kind), i,
+                          gsw_status_name(status), gsw_context_message(context));
+            ck_assert_ptr_null(factor);
+            ck_assert_int_eq(take_values(context, good, format, &options, &factor), GSW_SUCCESS);
+            ck_assert_int_eq(take_values(context, bad, format, &options, &factor),
+                             GSW_ERROR_UNSUPPORTED);
+            ck_assert_int_eq(gsw_factor_extract(context, factor, GSW_I32, NULL, NULL),
+                             k == GSW_SSOR || k == GSW_JACOBI ? GSW_ERROR_UNSUPPORTED
+                                                              : GSW_ERROR_INVALID_ARGUMENT);
+            ck_assert_int_eq(take_values(context, good, format, &options, &factor), GSW_SUCCESS);
+            gsw_factor_destroy(factor);
+            factor = NULL;
+            options.factor_type = GSW_F64;
+            status = take_values(context, bad, format, &options, &factor);
+            ck_assert_msg(status == GSW_SUCCESS || status == GSW_ERROR_ZERO_PIVOT, "%s, row %d: %s",
+                          gsw_factor_kind_name(options.kind), i, gsw_context_message(context));
+            gsw_factor_destroy(factor);
+            oracle_free(bad);
+            oracle_free(good);
+        }
+}
+
+START_TEST(values_beyond_fp32_are_refused) {
+    for (int i = 0; i < both.all; i++) {
+        check_beyond_f32(both.here[i], oracle_stencil(_i, NULL), GSW_FORMAT_STENCIL);
+        check_beyond_f32(both.here[i], oracle_stencil(_i, NULL), GSW_FORMAT_CSR);
+    }
+}
+END_TEST
+
+/* A factor of `good` is usable again after a factorisation that failed. A refused argument leaves
+ * the factor's values as they were. */
+static void check_failures(pair *p, const problem *good, const problem *bad, const problem *wrong) {
+    gsw_context *here = good->c.here[0];
+    gsw_factor *factor = p->here[0];
+    block v;
+    gsw_csr l = {0}, u = {0};
+    block_open(&v, p, 1, 5);
+    block_check_all(&v);
+    for (int again = 0; again < 2; again++) {
+        gsw_factor_info info = {.size = sizeof info};
+        void *const b = v.here_b.values, *const x = v.here_x.values;
+        ck_assert_int_eq(gsw_factor_refactor(here, factor, &bad->here_lower, NULL),
+                         GSW_ERROR_ZERO_PIVOT);
+        ck_assert_msg(strstr(gsw_context_message(here), "row 700 ") != NULL, "%s: %s", p->text,
+                      gsw_context_message(here));
+        ck_assert_int_eq(gsw_factor_get_info(factor, &info), GSW_SUCCESS);
+        ck_assert_int_eq(info.first_bad_row, 700);
+        ck_assert_int_ne(gsw_factor_solve(here, factor, 1, b, 0, x, 0), GSW_SUCCESS);
+        ck_assert_int_ne(gsw_factor_sweep(here, factor, 0, 1, b, 0, x, 0), GSW_SUCCESS);
+        ck_assert_int_ne(gsw_factor_extract(here, factor, GSW_I32, &l, &u), GSW_SUCCESS);
+        ck_assert_int_ne(gsw_factor_extract(here, factor, GSW_I32, NULL, NULL), GSW_SUCCESS);
+        ck_assert_int_eq(gsw_factor_refactor(here, factor, &wrong->here_lower, NULL),
+                         GSW_ERROR_INVALID_ARGUMENT);
+        pair_refactor(p, good);
+        check_info(p);
+        block_check_repeat(&v, "after a failed refactor", again);
+        ck_assert_int_eq(gsw_factor_refactor(here, factor, &wrong->here_lower, NULL),
+                         GSW_ERROR_INVALID_ARGUMENT);
+        ck_assert_int_eq(gsw_factor_refactor(here, factor, &good->here_lower, &good->here_lower),
+                         GSW_ERROR_INVALID_ARGUMENT);
+        block_check_repeat(&v, "after a refused refactor", again);
+    }
+    block_close(&v);
+}
+
+START_TEST(a_failed_refactor_leaves_nothing_usable) {
+    for (int kind = GSW_ILU0; kind <= GSW_JACOBI; kind++) {
+        recipe r = {.grid = {11, 10, 9},
+                    .stencil = oracle_stencil(2, NULL),
+                    .diagonal = ORACLE_POSITIVE,
+                    .seed = 3};
+        const gsw_factor_options options = {
+            .size = sizeof options, .omega = OMEGA, .kind = (gsw_factor_kind)kind};
+        problem good, bad, wrong;
+        pair p;
+        problem_open(&good, &r);
+        problem_open(&bad, &r);
+        r.grid.nz = 8;
+        problem_open(&wrong, &r);
+        plant(bad.lower, 700, 0);
+        problem_renew(&bad);
+        pair_open(&p, &good, &options);
+        check_failures(&p, &good, &bad, &wrong);
+        pair_close(&p);
+        problem_close(&wrong);
+        problem_close(&bad);
+        problem_close(&good);
+    }
+}
+END_TEST
+
+/* As many, by the same numbers. */
+START_TEST(bad_pivots_are_shifted_as_on_the_cpu) {
+    for (int kind = GSW_ILU0; kind <= GSW_JACOBI; kind++) {
+        for (int g = 0; g < LENGTH(pivot_grids); g++) {
+            const int t = (g + kind) % TYPES;
+            const recipe r = {.grid = pivot_grids[g],
+                              .stencil = oracle_stencil(_i, NULL),
+                              .values = types[t].factor,
+                              .diagonal = ORACLE_POSITIVE,
+                              .seed = 3};
+            const gsw_factor_options options = {.size = sizeof options,
+                                                .kind = (gsw_factor_kind)kind,
+                                                .transpose = g % 2,
+                                                .pivot_shift = 0.25 + kind,
+                                                .factor_type = types[t].factor,
+                                                .vector_type = types[t].vector};
+            problem q;
+            pair p;
+            gsw_factor_info info = {.size = sizeof info};
+            if (kind == GSW_IC0 && !is_symmetric(r.stencil))
+                continue;
+            problem_open(&q, &r);
+            plant(q.lower, q.n / 2, kind == GSW_IC0 ? -1 : 0);
+            plant(q.lower, q.n / 2 + 9, 0);
+            plant(q.lower, q.n / 5, 0);
+            problem_renew(&q);
+            pair_open(&p, &q, &options);
+            ck_assert_int_eq(gsw_factor_get_info(p.here[0], &info), GSW_SUCCESS);
+            ck_assert_msg(info.shifted_pivots >= 3 || options.transpose, "%s: %lld pivots shifted",
+                          p.text, (long long)info.shifted_pivots);
+            check_pair(&p, 1, g);
+            if (can_be_extracted(&options))
+                check_extraction(&p, GSW_I32);
+            pair_close(&p);
+            problem_close(&q);
+        }
+    }
+}
+END_TEST
 
 static void set_all_finite(oracle_matrix *matrix) {
     for (int32_t e = 0; e < matrix->view.stencil.count; e++)
@@ -463,43 +1085,6 @@ static void set_all_finite(oracle_matrix *matrix) {
             if (isnan(((double *)matrix->arrays[e])[i]))
                 ((double *)matrix->arrays[e])[i] = 0;
 }
-
-START_TEST(bad_pivots_are_named) {
-    static const double bad[] = {0, NAN, INFINITY, -1};
-    static const gsw_grid grids[] = {{40, 9, 6}, {1, 13, 11}, {130, 1, 1}, {17, 23, 1}};
-    for (int kind = GSW_ILU0; kind <= GSW_JACOBI; kind++) {
-        if (kind == GSW_IC0 && !is_symmetric(oracle_stencil(_i, NULL)))
-            continue;
-        for (int k = 0; k < (kind == GSW_IC0 ? 4 : 3); k++) {
-            for (int g = 0; g < 4; g++) {
-                for (int threads = 1; threads <= MOST_THREADS; threads++) {
-                    const gsw_factor_options options = {.size = sizeof options,
-                                                        .kind = (gsw_factor_kind)kind};
-                    const int64_t n = oracle_points(&grids[g]);
-                    gsw_context *context = oracle_context(threads);
-                    gsw_factor *factor = (gsw_factor *)&n;
-                    oracle_matrix *matrix =
-                        oracle_random(&grids[g], oracle_stencil(_i, NULL), 3, ORACLE_POSITIVE);
-                    set_all_finite(matrix);
-                    plant(matrix, n - 2, bad[k]);
-                    plant(matrix, n / 3, bad[k]);
-                    char word[40];
-                    snprintf(word, sizeof word, "row %lld ", (long long)(n / 3));
-                    const gsw_status status =
-                        gsw_factor_create(context, &matrix->view, &options, &factor);
-                    ck_assert_msg(status == GSW_ERROR_ZERO_PIVOT, "kind %d, pivot %g: status %d",
-                                  kind, bad[k], (int)status);
-                    ck_assert_ptr_null(factor);
-                    ck_assert_msg(strstr(gsw_context_message(context), word) != NULL,
-                                  "%s, not in: %s", word, gsw_context_message(context));
-                    oracle_free(matrix);
-                    gsw_context_destroy(context);
-                }
-            }
-        }
-    }
-}
-END_TEST
 
 /* The row's largest |coefficient|; of a symmetric matrix only the lower part is looked at. */
 static double row_largest(const gsw_matrix *matrix, int64_t row, int symmetric) {
@@ -527,11 +1112,11 @@ START_TEST(bad_pivots_are_shifted) {
     for (int kind = GSW_ILU0; kind <= GSW_DILU; kind++) {
         const gsw_factor_options options = {
             .size = sizeof options, .kind = (gsw_factor_kind)kind, .pivot_shift = shift};
-        gsw_context *context = oracle_context(2);
+        gsw_context *context = both.here[0];
         gsw_factor *factor = NULL;
         gsw_factor_info info = {.size = sizeof info};
         gsw_csr l = {0}, u = {0};
-        oracle_matrix *matrix = oracle_random(&grid, oracle_stencil(2, NULL), 3, ORACLE_POSITIVE);
+        oracle_matrix *matrix = keep_matrix_of(&grid, oracle_stencil(2, NULL), 3, ORACLE_POSITIVE);
         set_all_finite(matrix);
         plant(matrix, row, 0);
         const double largest = row_largest(&matrix->view, row, kind == GSW_IC0);
@@ -546,117 +1131,45 @@ START_TEST(bad_pivots_are_shifted) {
         const double pivot = fabs(((const double *)holder->values)[p]);
         ck_assert_double_eq_tol((kind == GSW_IC0 ? pivot * pivot : pivot) / (shift * largest), 1,
                                 1e-14);
-        double *x = oracle_vector(GSW_F64, 5, n);
+        double *x = keep_vector(GSW_F64, 5, n);
         ck_assert_int_eq(gsw_factor_solve(context, factor, 1, x, 0, x, 0), GSW_SUCCESS);
         for (int64_t i = 0; i < n; i++)
             ck_assert(isfinite(x[i]));
-        free(x);
         gsw_csr_free(&l);
         gsw_csr_free(&u);
         gsw_factor_destroy(factor);
-        oracle_free(matrix);
-        gsw_context_destroy(context);
     }
-}
-END_TEST
-
-START_TEST(values_beyond_fp32_are_refused) {
-    for (int threads = 1; threads <= MOST_THREADS; threads++) {
-        gsw_context *context = oracle_context(threads);
-        check_beyond_f32(context, oracle_stencil(_i, NULL), GSW_FORMAT_STENCIL);
-        check_beyond_f32(context, oracle_stencil(_i, NULL), GSW_FORMAT_CSR);
-        gsw_context_destroy(context);
-    }
-}
-END_TEST
-
-/* ---- values that are not numbers ---- */
-
-START_TEST(nan_and_infinity_travel_along_couplings_only) {
-    static const double bad[] = {NAN, INFINITY, -INFINITY};
-    static const gsw_grid grids[] = {{1, 1, 1}, {70, 1, 1}, {9, 8, 1}, {1, 6, 7}, {40, 9, 6}};
-    gsw_context *context = oracle_context(2);
-    for (int g = 0; g < 5; g++) {
-        for (int k = 0; k < OPTIONS; k++) {
-            gsw_factor_options options;
-            if (!options_at(k, 0, oracle_stencil(_i, NULL), &options))
-                continue;
-            trial t = trial_make(&grids[g], oracle_stencil(_i, NULL), &options, 0);
-            expected *m = trial_expect(&t);
-            gsw_factor *factor = trial_factor(context, &t);
-            for (int where = 0; where < 4; where++) {
-                double *b = oracle_vector(GSW_F64, 4, t.n), *x = oracle_vector(GSW_F64, 4, t.n),
-                       *y = oracle_vector(GSW_F64, 4, t.n);
-                b[t.n * where / 4] = bad[where % 3];
-                b[t.n / 3] = bad[(where + k) % 3];
-                solve(context, factor, &t, 1, b, 0, x, 0);
-                expected_solve(m, b, y);
-                const double error = oracle_error(GSW_F64, t.n, x, y);
-                ck_assert_msg(error <= 1e-13, "%s: error %g", t.text, error);
-                free(b);
-                free(x);
-                free(y);
-            }
-            gsw_factor_destroy(factor);
-            expected_free(m);
-            trial_free(&t);
-        }
-    }
-    gsw_context_destroy(context);
-}
-END_TEST
-
-START_TEST(a_zero_divides_when_the_solve_runs) {
-    const gsw_grid grid = {13, 7, 5};
-    gsw_context *context = oracle_context(2);
-    for (int k = GSW_FACTOR_LOWER * 4; k < GSW_FACTOR_LU * 4; k++) {
-        gsw_factor_options options;
-        if (!options_at(k, 0, oracle_stencil(2, NULL), &options))
-            continue;
-        trial t = trial_make(&grid, oracle_stencil(2, NULL), &options, 0);
-        ((double *)t.matrix->arrays[t.matrix->view.stencil.center])[t.n / 2] = 0;
-        expected *m = trial_expect(&t);
-        gsw_factor *factor = trial_factor(context, &t);
-        double *x = oracle_vector(GSW_F64, 4, t.n), *y = oracle_vector(GSW_F64, 4, t.n);
-        solve(context, factor, &t, 1, x, 0, x, 0);
-        expected_solve(m, y, y);
-        for (int64_t i = 0; i < t.n; i++)
-            ck_assert_msg((isfinite(x[i]) != 0) == (isfinite(y[i]) != 0), "%s: row %d: %g, not %g",
-                          t.text, (int)i, x[i], y[i]);
-        free(x);
-        free(y);
-        gsw_factor_destroy(factor);
-        expected_free(m);
-        trial_free(&t);
-    }
-    gsw_context_destroy(context);
 }
 END_TEST
 
 /* ---- what is refused ---- */
 
+/* The message names the lowest row with a coupling outside the stencil, and the context remains
+ * usable. */
 START_TEST(couplings_outside_the_stencil_are_refused) {
-    if (_i == GSW_JACOBI)
-        return; /* checks the diagonal only */
-    const gsw_grid grid = {9, 8, 7};
-    const oracle_layout layout = {.format = GSW_FORMAT_CSR, .part = GSW_FULL};
-    const gsw_factor_options options = {.size = sizeof options, .kind = (gsw_factor_kind)_i};
-    oracle_matrix *arrays = oracle_random(&grid, oracle_stencil(2, NULL), 2, ORACLE_POSITIVE);
-    oracle_matrix *csr = oracle_convert(arrays, &layout);
-    ((int *)csr->columns)[((int *)csr->row_ptr)[301]] -= 1;
-    ((int *)csr->columns)[((int *)csr->row_ptr)[234]] -= 1;
-    for (int threads = 1; threads <= MOST_THREADS; threads++) {
-        gsw_context *context = oracle_context(threads);
-        gsw_factor *factor = NULL;
-        const gsw_status status = gsw_factor_create(context, &csr->view, &options, &factor);
-        ck_assert_int_eq(status, GSW_ERROR_NOT_A_GRID);
-        ck_assert_msg(strstr(gsw_context_message(context), "row 234 ") != NULL, "%s",
-                      gsw_context_message(context));
-        ck_assert_ptr_null(factor);
-        gsw_context_destroy(context);
-    }
-    oracle_free(csr);
-    oracle_free(arrays);
+    const recipe r = {.grid = {9, 8, 7},
+                      .stencil = oracle_stencil(2, NULL),
+                      .layout = 1,
+                      .diagonal = ORACLE_POSITIVE,
+                      .seed = 2};
+    const gsw_factor_options options = {
+        .size = sizeof options, .omega = OMEGA, .kind = (gsw_factor_kind)_i};
+    problem good, bad;
+    problem_open(&good, &r);
+    problem_open(&bad, &r);
+    ((int *)bad.lower->columns)[((int *)bad.lower->row_ptr)[301]] -= 1;
+    ((int *)bad.lower->columns)[((int *)bad.lower->row_ptr)[234]] -= 1;
+    problem_renew(&bad);
+    pair p = pair_of(&bad, &options);
+    const gsw_status status = same_outcome(&p);
+    ck_assert_msg(status == (_i == GSW_JACOBI ? GSW_SUCCESS : GSW_ERROR_NOT_A_GRID), "%s: %s",
+                  p.text, gsw_status_name(status));
+    ck_assert_msg(_i == GSW_JACOBI || strstr(gsw_context_message(both.cpu), "row 234 ") != NULL,
+                  "%s", gsw_context_message(both.cpu));
+    pair_close(&p);
+    check_options(&good, &options, 1, 0);
+    problem_close(&bad);
+    problem_close(&good);
 }
 END_TEST
 
@@ -665,10 +1178,10 @@ START_TEST(row_pointers_outside_the_arrays_are_refused) {
     const gsw_grid grid = {4, 3, 2};
     const oracle_layout layout = {.format = GSW_FORMAT_CSR, .part = GSW_FULL};
     const gsw_factor_options options = {.size = sizeof options, .kind = (gsw_factor_kind)_i};
-    oracle_matrix *arrays = oracle_random(&grid, oracle_stencil(2, NULL), 2, ORACLE_POSITIVE);
-    oracle_matrix *csr = oracle_convert(arrays, &layout);
+    oracle_matrix *arrays = keep_matrix_of(&grid, oracle_stencil(2, NULL), 2, ORACLE_POSITIVE);
+    oracle_matrix *csr = keep_converted(arrays, &layout);
     int *row_ptr = (int *)csr->row_ptr;
-    gsw_context *context = oracle_context(2);
+    gsw_context *context = both.here[0];
     for (int row = 0; row <= csr->view.csr.rows; row++)
         for (int side = 0; side < 2; side++) {
             const int right = row_ptr[row];
@@ -684,17 +1197,14 @@ START_TEST(row_pointers_outside_the_arrays_are_refused) {
             ck_assert_ptr_null(factor);
             row_ptr[row] = right;
         }
-    gsw_context_destroy(context);
-    oracle_free(csr);
-    oracle_free(arrays);
 }
 END_TEST
 
 START_TEST(a_bad_pivot_is_named_by_row_and_point) {
     const gsw_grid grid = {5, 4, 3};
     const gsw_factor_options options = {.size = sizeof options, .kind = (gsw_factor_kind)_i};
-    oracle_matrix *arrays = oracle_random(&grid, oracle_stencil(2, NULL), 2, ORACLE_POSITIVE);
-    gsw_context *context = oracle_context(1);
+    oracle_matrix *arrays = keep_matrix_of(&grid, oracle_stencil(2, NULL), 2, ORACLE_POSITIVE);
+    gsw_context *context = both.cpu;
     gsw_factor *factor = NULL;
     ((double *)arrays->arrays[arrays->view.stencil.center])[33] = NAN; /* 3 + 5 (2 + 4 1) */
     for (int base = -1; base <= 1; base++) {
@@ -708,16 +1218,13 @@ START_TEST(a_bad_pivot_is_named_by_row_and_point) {
     }
     /* That of the matrix, if it is a CSR and the context has none. */
     const oracle_layout layout = {GSW_FORMAT_CSR, GSW_F64, GSW_I32, 1, GSW_FULL, 0};
-    oracle_matrix *csr = oracle_convert(arrays, &layout);
+    oracle_matrix *csr = keep_converted(arrays, &layout);
     ck_assert_int_eq(gsw_context_set_row_base(context, -1), GSW_SUCCESS);
     ck_assert_int_eq(gsw_factor_create(context, &csr->view, &options, &factor),
                      GSW_ERROR_ZERO_PIVOT);
     ck_assert_msg(strstr(gsw_context_message(context), "row 34 (1-based), (x, y, z) = (3, 2, 1)") !=
                       NULL,
                   "%s", gsw_context_message(context));
-    oracle_free(csr);
-    gsw_context_destroy(context);
-    oracle_free(arrays);
 }
 END_TEST
 
@@ -791,26 +1298,32 @@ START_TEST(what_a_bad_row_stores_is_named) {
 END_TEST
 
 START_TEST(ic0_needs_a_symmetric_stencil) {
-    const gsw_grid grid = {5, 4, 3};
+    const recipe r = {.grid = {5, 4, 3},
+                      .stencil = oracle_stencil(_i, NULL),
+                      .diagonal = ORACLE_POSITIVE,
+                      .seed = 2,
+                      .alone = 1};
     const gsw_factor_options options = {.size = sizeof options, .kind = GSW_IC0};
-    const gsw_stencil *stencil = oracle_stencil(_i, NULL);
-    gsw_context *context = oracle_context(1);
-    gsw_factor *factor = NULL;
-    oracle_matrix *matrix = oracle_random(&grid, stencil, 2, ORACLE_POSITIVE);
-    ck_assert_int_eq(gsw_factor_create(context, &matrix->view, &options, &factor),
-                     is_symmetric(stencil) ? GSW_SUCCESS : GSW_ERROR_UNSUPPORTED);
-    gsw_factor_destroy(factor);
-    oracle_free(matrix);
-    gsw_context_destroy(context);
+    problem q;
+    problem_open(&q, &r);
+    pair p = pair_of(&q, &options);
+    ck_assert_int_eq(same_outcome(&p),
+                     is_symmetric(r.stencil) ? GSW_SUCCESS : GSW_ERROR_UNSUPPORTED);
+    pair_close(&p);
+    problem_close(&q);
 }
 END_TEST
 
 START_TEST(bad_options_are_refused) {
-    const gsw_grid grid = {4, 3, 2};
-    gsw_context *context = oracle_context(1);
+    const recipe r = {.grid = {4, 3, 2},
+                      .stencil = oracle_stencil(2, NULL),
+                      .diagonal = ORACLE_POSITIVE,
+                      .seed = 2};
+    problem q;
+    problem_open(&q, &r);
+    gsw_context *here = both.here[0];
+    const gsw_matrix *m = &q.here_lower;
     gsw_factor *factor = NULL;
-    oracle_matrix *matrix = oracle_random(&grid, oracle_stencil(2, NULL), 2, ORACLE_POSITIVE);
-    const gsw_matrix *m = &matrix->view;
     const struct {
         gsw_factor_options options;
         gsw_status status;
@@ -848,22 +1361,21 @@ START_TEST(bad_options_are_refused) {
          "pivot_shift"},
     };
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
-        factor = (gsw_factor *)&grid;
-        ck_assert_int_eq(gsw_factor_create(context, m, &bad[k].options, &factor), bad[k].status);
-        ck_assert_msg(strstr(gsw_context_message(context), bad[k].word) != NULL, "%s",
-                      gsw_context_message(context));
+        factor = (gsw_factor *)&q;
+        ck_assert_int_eq(gsw_factor_create(here, m, &bad[k].options, &factor), bad[k].status);
+        ck_assert_msg(strstr(gsw_context_message(here), bad[k].word) != NULL, "%s",
+                      gsw_context_message(here));
         ck_assert_ptr_null(factor);
     }
     ck_assert_int_eq(gsw_factor_create(NULL, m, NULL, &factor), GSW_ERROR_INVALID_ARGUMENT);
-    ck_assert_int_eq(gsw_factor_create(context, NULL, NULL, &factor), GSW_ERROR_INVALID_ARGUMENT);
-    ck_assert_int_eq(gsw_factor_create(context, m, NULL, NULL), GSW_ERROR_INVALID_ARGUMENT);
-    ck_assert_int_eq(gsw_factor_create_lu(context, m, NULL, NULL, &factor),
+    ck_assert_int_eq(gsw_factor_create(here, NULL, NULL, &factor), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_factor_create(here, m, NULL, NULL), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_factor_create_lu(here, m, NULL, NULL, &factor),
                      GSW_ERROR_INVALID_ARGUMENT);
-    ck_assert_int_eq(gsw_factor_create_lu(context, NULL, m, NULL, &factor),
+    ck_assert_int_eq(gsw_factor_create_lu(here, NULL, m, NULL, &factor),
                      GSW_ERROR_INVALID_ARGUMENT);
     gsw_factor_destroy(NULL);
-    oracle_free(matrix);
-    gsw_context_destroy(context);
+    problem_close(&q);
 }
 END_TEST
 
@@ -872,8 +1384,8 @@ START_TEST(bad_calls_are_refused) {
     const gsw_factor_options kinds[] = {{.size = sizeof(gsw_factor_options), .kind = GSW_SSOR},
                                         {.size = sizeof(gsw_factor_options), .transpose = 1},
                                         {.size = sizeof(gsw_factor_options), .kind = GSW_JACOBI}};
-    gsw_context *context = oracle_context(1);
-    oracle_matrix *matrix = oracle_random(&grid, oracle_stencil(2, NULL), 2, ORACLE_POSITIVE);
+    gsw_context *context = both.cpu;
+    oracle_matrix *matrix = keep_matrix_of(&grid, oracle_stencil(2, NULL), 2, ORACLE_POSITIVE);
     const gsw_matrix *m = &matrix->view;
     gsw_factor *factor = NULL;
     gsw_factor_info info = {.size = sizeof info};
@@ -903,8 +1415,6 @@ START_TEST(bad_calls_are_refused) {
         ck_assert_int_eq(gsw_factor_sweeps(factor), k == 2 ? 0 : 2);
         gsw_factor_destroy(factor);
     }
-    oracle_free(matrix);
-    gsw_context_destroy(context);
 }
 END_TEST
 
@@ -917,47 +1427,61 @@ START_TEST(kinds_have_names) {
 }
 END_TEST
 
-static TCase *add_case(Suite *suite, const char *name) {
-    TCase *tc = tcase_create(name);
-    tcase_set_timeout(tc, 120);
-    suite_add_tcase(suite, tc);
-    return tc;
-}
-
-int main(void) {
-    const int stencils = oracle_stencil_count();
-    Suite *suite = suite_create("factor");
-    TCase *tc = add_case(suite, "solves");
-    tcase_add_loop_test(tc, solves_equal_the_reference, 0, stencils);
-    tcase_add_loop_test(tc, short_lines_equal_the_reference, 0, stencils);
-    tcase_add_loop_test(tc, sweeps_are_the_two_halves, 0, stencils);
-    tc = add_case(suite, "factors");
+/* What is by hand, or decided before any backend. */
+static void add_cpu_tests(Suite *suite) {
+    TCase *tc = sweep_case(suite, "arguments");
     tcase_add_test(tc, ilu0_by_hand);
-    tcase_add_loop_test(tc, factors_equal_the_textbook, 0, stencils);
-    tc = add_case(suite, "refactor");
-    tcase_add_loop_test(tc, refactor_is_a_new_factor, 0, stencils);
-    tcase_add_test(tc, a_failed_refactor_leaves_nothing_usable);
-    tc = add_case(suite, "pivots");
-    tcase_add_loop_test(tc, bad_pivots_are_named, 0, stencils);
     tcase_add_test(tc, bad_pivots_are_shifted);
-    tcase_add_loop_test(tc, values_beyond_fp32_are_refused, 0, stencils);
-    tc = add_case(suite, "values");
-    tcase_add_loop_test(tc, nan_and_infinity_travel_along_couplings_only, 0, stencils);
-    tcase_add_test(tc, a_zero_divides_when_the_solve_runs);
-    tc = add_case(suite, "arguments");
-    tcase_add_loop_test(tc, couplings_outside_the_stencil_are_refused, GSW_ILU0,
-                        GSW_FACTOR_UPPER + 1);
     tcase_add_loop_test(tc, row_pointers_outside_the_arrays_are_refused, GSW_ILU0,
                         GSW_FACTOR_UPPER + 1);
     tcase_add_loop_test(tc, a_bad_pivot_is_named_by_row_and_point, GSW_ILU0, GSW_JACOBI + 1);
     tcase_add_test(tc, what_a_bad_row_stores_is_named);
-    tcase_add_loop_test(tc, ic0_needs_a_symmetric_stencil, 0, stencils);
-    tcase_add_test(tc, bad_options_are_refused);
     tcase_add_test(tc, bad_calls_are_refused);
     tcase_add_test(tc, kinds_have_names);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static void add_large_tests(Suite *suite) {
+    TCase *tc = sweep_case(suite, "large");
+    tcase_add_loop_test(tc, large_grids_equal_the_cpu, 0, oracle_stencil_count());
+    tcase_add_loop_test(tc, lines_along_x_equal_the_cpu, 0, 2);
+    tcase_add_loop_test(tc, short_lines_equal_the_cpu, 0, LENGTH(boxes));
+    tcase_add_loop_test(tc, many_pencils_equal_the_cpu, 0, CUBES);
+    tcase_add_loop_test(tc, cube_of_128_equals_the_cpu, 0, CUBES);
+    tcase_add_loop_test(tc, repetitions_give_the_same_bits, 0, CUBES);
+}
+
+int main(int argc, char **argv) {
+    const int stencils = oracle_stencil_count();
+    backend_choose(argc, argv);
+    Suite *suite = suite_create("factor");
+    TCase *tc = sweep_case(suite, "equal");
+    tcase_add_loop_test(tc, solves_equal_the_textbook, 0, stencils);
+    tcase_add_loop_test(tc, short_lines_equal_the_textbook, 0, stencils);
+    tcase_add_loop_test(tc, sweeps_are_the_two_halves, 0, stencils);
+    tcase_add_loop_test(tc, extracted_factors_equal_the_textbook, 0, stencils);
+    tcase_add_test(tc, arrays_may_be_null);
+    tcase_add_test(tc, arrays_may_be_unaligned);
+    tcase_add_loop_test(tc, refactor_is_a_new_factor, 0, stencils);
+    tc = sweep_case(suite, "values");
+    tcase_add_loop_test(tc, nan_and_infinity_travel_along_couplings_only, 0, stencils);
+    tcase_add_loop_test(tc, every_nan_is_a_nan, 0, stencils);
+    tcase_add_loop_test(tc, denormal_inputs_count, 0, stencils);
+    tcase_add_test(tc, an_infinite_coefficient_is_noticed);
+    tcase_add_loop_test(tc, coefficients_may_be_tiny_or_huge, 0, stencils);
+    tcase_add_loop_test(tc, denormal_solutions_count, 0, stencils);
+    tcase_add_loop_test(tc, a_zero_divides_when_the_solve_runs, 0, stencils);
+    tc = sweep_case(suite, "pivots");
+    tcase_add_loop_test(tc, bad_pivots_are_named, 0, stencils);
+    tcase_add_loop_test(tc, values_beyond_fp32_are_refused, 0, stencils);
+    tcase_add_test(tc, a_failed_refactor_leaves_nothing_usable);
+    tcase_add_loop_test(tc, bad_pivots_are_shifted_as_on_the_cpu, 0, stencils);
+    tc = sweep_case(suite, "refused");
+    tcase_add_loop_test(tc, couplings_outside_the_stencil_are_refused, GSW_ILU0, GSW_FACTOR_LU + 1);
+    tcase_add_loop_test(tc, ic0_needs_a_symmetric_stencil, 0, stencils);
+    tcase_add_test(tc, bad_options_are_refused);
+    if (on_cuda())
+        add_large_tests(suite);
+    else
+        add_cpu_tests(suite);
+    return backend_run_suite(suite);
 }

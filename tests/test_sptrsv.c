@@ -1,42 +1,13 @@
 /* test_sptrsv.c: the direct triangular solve. The reference is checked by hand and against dense
- * substitution; everything else is checked against the reference. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <check.h>
-
-#include "oracle.h"
-
-#define MOST_THREADS 3
-
-/* The eight solves with one matrix: part, transpose, unit diagonal. */
-#define SOLVES 8
-
-static gsw_sptrsv_options solve_options(int solve, gsw_dtype type, gsw_algorithm algorithm) {
-    return (gsw_sptrsv_options){.size = sizeof(gsw_sptrsv_options),
-                                .part = solve & 1 ? GSW_UPPER : GSW_LOWER,
-                                .transpose = solve >> 1 & 1,
-                                .unit_diagonal = solve >> 2 & 1,
-                                .vector_type = type,
-                                .algorithm = algorithm};
-}
-
-static void describe(char *text, size_t size, const gsw_matrix *m,
-                     const gsw_sptrsv_options *options) {
-    snprintf(text, size, "%lldx%lldx%lld %s %s%s%s, vectors %s, %s", (long long)m->grid.nx,
-             (long long)m->grid.ny, (long long)m->grid.nz, gsw_stencil_name(&m->stencil),
-             options->part == GSW_LOWER ? "lower" : "upper",
-             options->transpose ? " transposed" : "", options->unit_diagonal ? " unit" : "",
-             options->vector_type == GSW_F64 ? "f64" : "f32",
-             m->format == GSW_FORMAT_CSR ? "csr" : "arrays");
-}
+ * substitution; everything else is checked against the reference, on each backend (backend.h).
+ *
+ * GSW_TEST_STRIDE=6 in the environment tries one grid in six. */
+#include "common/csr.h"
+#include "sweep_pair.h"
 
 static void solve(gsw_context *context, const gsw_matrix *matrix, const gsw_sptrsv_options *options,
                   const void *b, void *x) {
-    gsw_status status = gsw_sptrsv(context, matrix, options, 1, b, 0, x, 0);
-    ck_assert_msg(status == GSW_SUCCESS, "%s", gsw_context_message(context));
+    device_try(context, gsw_sptrsv(context, matrix, options, 1, b, 0, x, 0));
 }
 
 /* ---- the reference ---- */
@@ -54,7 +25,7 @@ START_TEST(reference_by_hand) {
     const gsw_csr csr = {
         .rows = 3, .nonzeros = 7, .row_ptr = row_ptr, .columns = columns, .values = values};
     const gsw_grid grid = {3, 1, 1};
-    gsw_context *context = oracle_context(1);
+    gsw_context *context = both.cpu;
     gsw_stencil stencil;
     gsw_matrix matrix;
     ck_assert_int_eq(gsw_stencil_named("D2N5", &stencil), GSW_SUCCESS);
@@ -67,7 +38,6 @@ START_TEST(reference_by_hand) {
             ck_assert_msg(x[i] == expected[s][i], "solve %d: x[%d] = %g, not %g", s, i, x[i],
                           expected[s][i]);
     }
-    gsw_context_destroy(context);
 }
 END_TEST
 
@@ -81,7 +51,7 @@ START_TEST(reference_by_hand_in_the_plane) {
     const gsw_grid grid = {2, 2, 1};
     static const double b[] = {1, 5, 10, 30}; /* 1; (5 - 1) / 2; (10 - 2) / 4; (30 - 6 - 8) / 8 */
     static const double expected[] = {1, 2, 2, 2};
-    gsw_context *context = oracle_context(1);
+    gsw_context *context = both.cpu;
     gsw_stencil stencil;
     gsw_matrix matrix;
     double x[4];
@@ -94,7 +64,6 @@ START_TEST(reference_by_hand_in_the_plane) {
         solve(context, &matrix, &options, x, x);
         ck_assert_mem_eq(x, expected, sizeof x);
     }
-    gsw_context_destroy(context);
 }
 END_TEST
 
@@ -124,7 +93,7 @@ static void dense_solve(const gsw_csr *csr, const gsw_sptrsv_options *options, c
 
 START_TEST(reference_equals_dense_substitution) {
     static const gsw_grid grids[] = {{1, 1, 1}, {7, 1, 1}, {4, 5, 1}, {1, 3, 4}, {3, 4, 5}};
-    gsw_context *context = oracle_context(1);
+    gsw_context *context = both.cpu;
     int combinations = 0;
     for (int g = 0; g < 5; g++) {
         const int64_t n = oracle_points(&grids[g]);
@@ -133,10 +102,10 @@ START_TEST(reference_equals_dense_substitution) {
                 const oracle_layout layout = {
                     .format = GSW_FORMAT_CSR, .part = GSW_FULL, .missing = missing};
                 oracle_matrix *arrays =
-                    oracle_random(&grids[g], oracle_stencil(k, NULL), 3, ORACLE_ANY_SIGN);
-                oracle_matrix *csr = oracle_convert(arrays, &layout);
-                double *b = oracle_vector(GSW_F64, 17, n), *x = oracle_vector(GSW_F64, 18, n),
-                       *y = oracle_vector(GSW_F64, 19, n);
+                    keep_matrix_of(&grids[g], oracle_stencil(k, NULL), 3, ORACLE_ANY_SIGN);
+                oracle_matrix *csr = keep_converted(arrays, &layout);
+                double *b = keep_vector(GSW_F64, 17, n), *x = keep_vector(GSW_F64, 18, n),
+                       *y = keep_vector(GSW_F64, 19, n);
                 for (int s = 0; s < SOLVES; s++, combinations++) {
                     gsw_sptrsv_options options = solve_options(s, GSW_F64, GSW_ALGORITHM_REFERENCE);
                     dense_solve(&csr->view.csr, &options, b, y);
@@ -148,320 +117,398 @@ START_TEST(reference_equals_dense_substitution) {
                     solve(context, &arrays->view, &options, b, x);
                     ck_assert(oracle_error(GSW_F64, n, x, y) <= 1e-14);
                 }
-                free(b);
-                free(x);
-                free(y);
-                oracle_free(csr);
-                oracle_free(arrays);
             }
         }
     }
     ck_assert_int_ge(combinations, 300);
-    gsw_context_destroy(context);
 }
 END_TEST
 
 /* ---- the other algorithms against the reference ---- */
 
-/* Solves with one to MOST_THREADS threads, in place and not. All results are within the tolerance
- * of the expected solution and have the same bits. */
-static void check_solve(gsw_context *const *contexts, const gsw_matrix *matrix,
-                        const gsw_sptrsv_options *options, const void *b, const void *expected) {
-    const gsw_dtype type = options->vector_type;
-    const int64_t n = oracle_points(&matrix->grid);
-    const size_t bytes = (size_t)n * gsw_dtype_size(type);
-    void *first = oracle_copy(type, b, n), *x = oracle_copy(type, b, n);
-    char text[160];
-    describe(text, sizeof text, matrix, options);
-    for (int threads = 1; threads <= MOST_THREADS; threads++) {
-        oracle_fill(type, x, n, NAN);
-        solve(contexts[threads - 1], matrix, options, b, x);
-        if (threads == 1) {
-            const double error = oracle_error(type, n, x, expected);
-            ck_assert_msg(error <= oracle_tolerance(type), "%s: error %g", text, error);
-            memcpy(first, x, bytes);
-        }
-        ck_assert_msg(memcmp(first, x, bytes) == 0, "%s: other bits with %d threads", text,
-                      threads);
+/* All eight solves, or the first of them, of one matrix that is stored in so many ways. Vectors
+ * have either alignment. */
+static int check_stored(const problem *q, int ways, gsw_dtype type, gsw_algorithm algorithm,
+                        int solves) {
+    pair p[3];
+    block v[3];
+    for (int k = 0; k < ways; k++) {
+        p[k] = pair_direct(&q[k], 0, type, algorithm);
+        block_open(&v[k], &p[k], 1, 5);
+        v[k].known = k > 0 ? v[0].expected : NULL;
     }
-    memcpy(x, b, bytes);
-    solve(contexts[MOST_THREADS - 1], matrix, options, x, x);
-    ck_assert_msg(memcmp(first, x, bytes) == 0, "%s: other bits in place", text);
-    free(first);
-    free(x);
+    for (int s = 0; s < solves; s++)
+        for (int k = 0; k < ways; k++) {
+            p[k] = pair_direct(&q[k], s, type, algorithm);
+            block_check_shifted(&v[k], s);
+        }
+    for (int k = 0; k < ways; k++)
+        block_close(&v[k]);
+    return ways * solves;
 }
 
-/* All layouts of one matrix, all types: returns the number of combinations. */
-static int check_matrix(gsw_context *const *contexts, const oracle_matrix *matrix,
-                        gsw_algorithm algorithm) {
-    static const oracle_layout layouts[] = {
-        {.format = GSW_FORMAT_STENCIL},
-        {.format = GSW_FORMAT_CSR, .index_type = GSW_I32, .base = 0, .part = GSW_FULL},
-        {.format = GSW_FORMAT_CSR, .index_type = GSW_I64, .base = 1, .part = GSW_FULL},
-    };
-    static const struct {
-        gsw_dtype values, vectors;
-    } types[] = {{GSW_F64, GSW_F64}, {GSW_F32, GSW_F64}, {GSW_F32, GSW_F32}};
-    const int64_t n = oracle_points(&matrix->view.grid);
+static void check_solves(const problem *q, gsw_dtype type, gsw_algorithm algorithm, int solves) {
+    check_stored(q, 1, type, algorithm, solves);
+}
+
+static void check_recipe(const recipe *r, gsw_dtype type, gsw_algorithm algorithm, int solves) {
+    problem q;
+    problem_open(&q, r);
+    check_solves(&q, type, algorithm, solves);
+    problem_close(&q);
+}
+
+/* Of values and vectors. */
+static const struct {
+    gsw_dtype values, vectors;
+} pairs_of_types[] = {{GSW_F64, GSW_F64}, {GSW_F32, GSW_F64}, {GSW_F32, GSW_F32}};
+
+/* Tries so many types, layouts and solves of one random matrix; returns the number of combinations.
+ */
+static int check_matrix(gsw_grid grid, const gsw_stencil *stencil, uint64_t seed,
+                        gsw_algorithm algorithm, int type_count, int layout_count, int solves) {
+    static const int stored[] = {1, 2, 0}; /* CSR with either index, and arrays */
     int combinations = 0;
-    for (int t = 0; t < 3; t++) {
-        oracle_matrix *stored[3];
-        for (int k = 0; k < 3; k++) {
-            oracle_layout layout = layouts[k];
-            layout.value_type = types[t].values;
-            stored[k] = oracle_convert(matrix, &layout);
+    for (int t = 0; t < type_count; t++) {
+        problem q[3];
+        for (int k = 0; k < layout_count; k++) {
+            const recipe r = {.grid = grid,
+                              .stencil = stencil,
+                              .layout = stored[k],
+                              .values = pairs_of_types[t].values,
+                              .diagonal = ORACLE_ANY_SIGN,
+                              .seed = seed,
+                              .alone = 1};
+            problem_open(&q[k], &r);
         }
-        void *b = oracle_vector(types[t].vectors, 5, n),
-             *expected = oracle_copy(types[t].vectors, b, n);
-        for (int s = 0; s < SOLVES; s++) {
-            gsw_sptrsv_options options =
-                solve_options(s, types[t].vectors, GSW_ALGORITHM_REFERENCE);
-            solve(contexts[0], &stored[0]->view, &options, b, expected);
-            options.algorithm = algorithm;
-            for (int k = 0; k < 3; k++, combinations++)
-                check_solve(contexts, &stored[k]->view, &options, b, expected);
-        }
-        free(b);
-        free(expected);
-        for (int k = 0; k < 3; k++)
-            oracle_free(stored[k]);
+        combinations += check_stored(q, layout_count, pairs_of_types[t].vectors, algorithm, solves);
+        for (int k = 0; k < layout_count; k++)
+            problem_close(&q[k]);
     }
     return combinations;
 }
 
-static void open_contexts(gsw_context **contexts) {
-    for (int threads = 1; threads <= MOST_THREADS; threads++)
-        contexts[threads - 1] = oracle_context(threads);
-}
-
-static void close_contexts(gsw_context **contexts) {
-    for (int threads = 1; threads <= MOST_THREADS; threads++)
-        gsw_context_destroy(contexts[threads - 1]);
-}
-
-/* Tries one grid in `stride`, others for other stencils. */
-static void check_stencil(int stencil, gsw_algorithm algorithm, int stride) {
-    gsw_context *contexts[MOST_THREADS];
-    const char *name;
-    int combinations = 0;
-    open_contexts(contexts);
-    for (int g = stencil % stride; g < oracle_grid_count(); g += stride) {
-        const gsw_grid grid = oracle_grid(g);
-        oracle_matrix *matrix = oracle_random(&grid, oracle_stencil(stencil, &name),
-                                              (uint64_t)(g + 1), ORACLE_ANY_SIGN);
-        combinations += check_matrix(contexts, matrix, algorithm);
-        oracle_free(matrix);
-    }
-    close_contexts(contexts);
-    printf("%s, %s: %d combinations equal the reference\n", gsw_algorithm_name(algorithm), name,
-           combinations);
-    ck_assert_int_ge(combinations, stride > 3 ? 140 : 300);
-}
-
 START_TEST(line_equals_reference) {
-    check_stencil(_i, GSW_ALGORITHM_LINE, ORACLE_STRIDE);
+    const int stride = device_stride();
+    const char *name;
+    const gsw_stencil *stencil = oracle_stencil(_i, &name);
+    int combinations = 0;
+    for (int g = _i % stride; g < oracle_grid_count(); g += stride)
+        combinations += check_matrix(oracle_grid(g), stencil, (uint64_t)(g + 1), GSW_ALGORITHM_LINE,
+                                     3, 3, SOLVES);
+    printf("%s: %d combinations equal the reference\n", name, combinations);
+    ck_assert_int_ge(combinations, 18 * 72 / (2 * stride));
 }
 END_TEST
 
+/* A pencil solve packs a temporary factor. With a workspace it packs into that, whatever it held
+ * before. AUTO is right with it, too. */
+static void check_pencil(const problem *q, const problem *other, int s, gsw_dtype type,
+                         int64_t count) {
+    pair p = pair_direct(q, s, type, GSW_ALGORITHM_PENCIL);
+    gsw_context *here = q->c.here[0];
+    gsw_factor *workspace = NULL;
+    block v;
+    block_open(&v, &p, count, 6);
+    block_check_shifted(&v, s);
+    pair_must(&p, here, gsw_factor_create(here, &other->here_lower, &p.options, &workspace),
+              "a workspace");
+    for (int run = 0; run < 4; run++) {
+        p = pair_direct(run % 2 ? other : q, s, type,
+                        run < 2 ? GSW_ALGORITHM_PENCIL : GSW_ALGORITHM_AUTO);
+        p.direct.workspace = workspace;
+        block_expect(&v);
+        block_solve(&v);
+        block_check(&v, "with a workspace");
+    }
+    gsw_factor_destroy(workspace);
+    block_close(&v);
+}
+
+/* On the CPU all types and layouts, and a workspace with the last grid only. On a device one type
+ * and one layout, and a workspace, with each grid. */
 START_TEST(pencil_equals_reference) {
-    check_stencil(_i, GSW_ALGORITHM_PENCIL, 3);
+    const int stride = on_cuda() ? device_stride() : 3;
+    int combinations = 0;
+    for (int g = _i % stride; g < oracle_grid_count(); g += stride) {
+        const int t = g % 3;
+        recipe r = {.grid = oracle_grid(g),
+                    .stencil = oracle_stencil(_i, NULL),
+                    .layout = g % LAYOUTS,
+                    .values = pairs_of_types[t].values,
+                    .diagonal = ORACLE_ANY_SIGN,
+                    .seed = (uint64_t)g + 1,
+                    .alone = 1};
+        if (!on_cuda())
+            combinations +=
+                check_matrix(r.grid, r.stencil, r.seed, GSW_ALGORITHM_PENCIL, 3, 3, SOLVES);
+        if (!on_cuda() && g + stride < oracle_grid_count())
+            continue;
+        problem q, other;
+        problem_open(&q, &r);
+        r.seed += 76;
+        problem_open(&other, &r);
+        for (int s = 0; s < SOLVES; s++)
+            check_pencil(&q, &other, s, pairs_of_types[t].vectors, 1 + (g + s) % 3);
+        problem_close(&other);
+        problem_close(&q);
+    }
+    ck_assert_int_ge(combinations, on_cuda() ? 0 : 300);
 }
 END_TEST
 
 /* Lines of 2 to 20 points along x: many, in one plane and in several, and small planes. */
 START_TEST(short_lines_equal_the_reference) {
-    gsw_context *contexts[MOST_THREADS];
-    open_contexts(contexts);
-    for (int i = 0; i < ORACLE_SHORT_GRIDS; i++) {
-        const gsw_grid grid = oracle_short_grid(i);
-        const int64_t n = oracle_points(&grid);
-        const gsw_dtype vectors = i % 4 == 3 ? GSW_F32 : GSW_F64;
-        const oracle_layout layout = {.format = GSW_FORMAT_STENCIL,
-                                      .value_type = i % 2 ? GSW_F32 : GSW_F64};
-        oracle_matrix *random =
-            oracle_random(&grid, oracle_stencil(_i, NULL), (uint64_t)i + 1, ORACLE_ANY_SIGN);
-        oracle_matrix *matrix = oracle_convert(random, &layout);
-        void *b = oracle_vector(vectors, 5, n), *expected = oracle_copy(vectors, b, n);
-        for (int s = 0; s < SOLVES; s++) {
-            gsw_sptrsv_options options = solve_options(s, vectors, GSW_ALGORITHM_REFERENCE);
-            solve(contexts[0], &matrix->view, &options, b, expected);
-            options.algorithm = GSW_ALGORITHM_LINE;
-            check_solve(contexts, &matrix->view, &options, b, expected);
-        }
-        free(b);
-        free(expected);
-        oracle_free(matrix);
-        oracle_free(random);
+    for (int i = _i % short_stride(); i < ORACLE_SHORT_GRIDS; i += short_stride()) {
+        const recipe r = {.grid = oracle_short_grid(i),
+                          .stencil = oracle_stencil(_i, NULL),
+                          .values = i % 2 ? GSW_F32 : GSW_F64,
+                          .diagonal = ORACLE_ANY_SIGN,
+                          .seed = (uint64_t)i + 1,
+                          .alone = 1};
+        check_recipe(&r, i % 4 == 3 ? GSW_F32 : GSW_F64, GSW_ALGORITHM_LINE, SOLVES);
     }
-    close_contexts(contexts);
 }
 END_TEST
 
-START_TEST(couplings_may_be_missing) {
-    gsw_context *contexts[MOST_THREADS];
-    open_contexts(contexts);
-    for (int g = 0; g < oracle_grid_count(); g += ORACLE_STRIDE) {
-        for (int part = GSW_LOWER; part <= GSW_FULL; part++) {
-            const oracle_layout layout = {
-                .format = GSW_FORMAT_CSR, .part = (gsw_part)part, .missing = 2 + g % 5};
-            const gsw_grid grid = oracle_grid(g);
-            const int64_t n = oracle_points(&grid);
-            oracle_matrix *arrays = oracle_random(
-                &grid, oracle_stencil(g % oracle_stencil_count(), NULL), 9, ORACLE_ANY_SIGN);
-            oracle_matrix *csr = oracle_convert(arrays, &layout);
-            double *b = oracle_vector(GSW_F64, 8, n), *expected = oracle_vector(GSW_F64, 8, n);
-            /* A NaN travels along stored couplings only. */
-            b[n / 3] = NAN;
-            for (int s = 0; s < SOLVES; s++) {
-                gsw_sptrsv_options options = solve_options(s, GSW_F64, GSW_ALGORITHM_REFERENCE);
-                solve(contexts[0], &csr->view, &options, b, expected);
-                options.algorithm = GSW_ALGORITHM_LINE;
-                for (int threads = 1; threads <= MOST_THREADS; threads++) {
-                    double *x = oracle_vector(GSW_F64, 7, n);
-                    solve(contexts[threads - 1], &csr->view, &options, b, x);
-                    ck_assert(oracle_error(GSW_F64, n, x, expected) <= 1e-13);
-                    free(x);
-                }
-            }
-            free(b);
-            free(expected);
-            oracle_free(csr);
-            oracle_free(arrays);
+/* CSR that stores the lower or the upper part only: the other part is then just the diagonal. */
+START_TEST(triangles_equal_reference) {
+    const int stride = wide_stride();
+    for (int g = _i % stride; g < oracle_grid_count(); g += stride)
+        for (int k = 0; k < 6; k++) {
+            const int t = k % 3;
+            const recipe r = {.grid = oracle_grid(g),
+                              .stencil = oracle_stencil(_i, NULL),
+                              .layout = 1 + (g + t) % 2,
+                              .triangle = k < 3 ? LOWER_TRIANGLE : UPPER_TRIANGLE,
+                              .values = pairs_of_types[t].values,
+                              .diagonal = ORACLE_ANY_SIGN,
+                              .seed = (uint64_t)(g + 1),
+                              .alone = 1};
+            check_recipe(&r, pairs_of_types[t].vectors, GSW_ALGORITHM_LINE, SOLVES);
         }
-    }
-    close_contexts(contexts);
 }
 END_TEST
 
-START_TEST(arrays_may_be_null) {
-    const gsw_grid grid = {19, 7, 5};
-    const int64_t n = oracle_points(&grid);
-    gsw_context *context = oracle_context(2);
-    oracle_matrix *matrix = oracle_random(&grid, oracle_stencil_named("D3N27"), 9, ORACLE_ANY_SIGN);
-    double *b = oracle_vector(GSW_F64, 8, n), *x = oracle_vector(GSW_F64, 8, n),
-           *expected = oracle_vector(GSW_F64, 8, n);
-    for (int32_t e = 0; e < matrix->view.stencil.count; e++) {
-        if (e % 3 == 1 || e == matrix->view.stencil.center) {
-            free(matrix->arrays[e]);
-            matrix->arrays[e] = NULL;
-        }
-    }
+/* Eight solves in so many contexts with this right-hand side in place of a random one. */
+static void check_b(const problem *q, const double *b, int tried, const char *how) {
+    pair p = pair_direct(q, 0, GSW_F64, GSW_ALGORITHM_LINE);
+    block v;
+    block_open(&v, &p, 1, 6);
+    memcpy(v.b, b, bytes_of(&v, v.n));
     for (int s = 0; s < SOLVES; s++) {
-        gsw_sptrsv_options options = solve_options(s, GSW_F64, GSW_ALGORITHM_REFERENCE);
-        solve(context, &matrix->view, &options, b, expected);
-        ck_assert_int_eq(isfinite(expected[n / 2]) != 0, options.unit_diagonal);
-        options.algorithm = GSW_ALGORITHM_LINE;
-        solve(context, &matrix->view, &options, b, x);
-        ck_assert(oracle_error(GSW_F64, n, x, expected) <= 1e-13);
+        p = pair_direct(q, s, GSW_F64, GSW_ALGORITHM_LINE);
+        block_expect(&v);
+        for (int i = 0; i < tried; i++) {
+            block_solve_in(&v, i);
+            block_check(&v, how);
+        }
     }
-    free(b);
-    free(x);
-    free(expected);
-    oracle_free(matrix);
-    gsw_context_destroy(context);
+    block_close(&v);
+}
+
+/* CSR without some couplings: a NaN travels along stored ones only. */
+START_TEST(couplings_may_be_missing) {
+    const int stride = wide_stride();
+    for (int g = _i % stride; g < oracle_grid_count(); g += stride)
+        for (int triangle = WHOLE; triangle < TRIANGLES; triangle++) {
+            const recipe r = {.grid = oracle_grid(g),
+                              .stencil = oracle_stencil(_i, NULL),
+                              .layout = 1 + (g + triangle) % 2,
+                              .triangle = triangle,
+                              .missing = 2 + g % 5,
+                              .diagonal = ORACLE_ANY_SIGN,
+                              .seed = 9,
+                              .alone = 1};
+            problem q;
+            problem_open(&q, &r);
+            check_solves(&q, GSW_F64, GSW_ALGORITHM_LINE, SOLVES);
+            double *b = oracle_vector(GSW_F64, 8, q.n);
+            b[q.n / 3] = NAN;
+            check_b(&q, b, both.all, "a NaN");
+            free(b);
+            problem_close(&q);
+        }
+}
+END_TEST
+
+/* Without the array of the diagonal only solves with a unit diagonal end in numbers. */
+START_TEST(arrays_may_be_null) {
+    for (int k = 0; k < oracle_stencil_count(); k += short_stride()) {
+        const recipe r = {.grid = {19, 7, 5},
+                          .stencil = oracle_stencil(k, NULL),
+                          .diagonal = ORACLE_ANY_SIGN,
+                          .seed = 9,
+                          .alone = 1};
+        const int32_t center = r.stencil->center;
+        problem q;
+        problem_open(&q, &r);
+        for (int32_t e = 0; e < r.stencil->count; e++)
+            if (e % 3 == 1 || (k % 2 == 1 && e == center)) {
+                free(q.lower->arrays[e]);
+                q.lower->arrays[e] = NULL;
+            }
+        problem_renew(&q);
+        pair p = pair_direct(&q, 0, GSW_F64, GSW_ALGORITHM_LINE);
+        block v;
+        block_open(&v, &p, 1, 5);
+        for (int s = 0; s < SOLVES; s++) {
+            p = pair_direct(&q, s, GSW_F64, GSW_ALGORITHM_LINE);
+            block_check_all(&v);
+            if (q.lower->arrays[center] == NULL)
+                ck_assert_int_eq(isfinite(oracle_get(GSW_F64, v.expected, q.n / 2)) != 0,
+                                 p.direct.unit_diagonal);
+        }
+        block_close(&v);
+        problem_close(&q);
+    }
+}
+END_TEST
+
+/* Arrays need no more than their type's alignment. */
+START_TEST(arrays_may_be_unaligned) {
+    for (int k = 0; k < oracle_stencil_count(); k += wide_stride())
+        for (int t = 0; t < 9; t++) {
+            const recipe r = {.grid = {37, 11, 6},
+                              .stencil = oracle_stencil(k, NULL),
+                              .layout = t % 3,
+                              .values = pairs_of_types[t / 3].values,
+                              .diagonal = ORACLE_ANY_SIGN,
+                              .seed = 3,
+                              .alone = 1};
+            problem q;
+            shifted shift;
+            problem_open(&q, &r);
+            shift_matrix(&q, &shift);
+            check_solves(&q, pairs_of_types[t / 3].vectors, GSW_ALGORITHM_LINE, SOLVES);
+            unshift_matrix(&q, &shift);
+            problem_close(&q);
+        }
+}
+END_TEST
+
+/* ---- larger grids, on a device ---- */
+
+static const gsw_grid large[] = {{250, 3, 3},  {1, 257, 5},  {1000, 1, 1}, {300, 200, 1},
+                                 {3, 200, 40}, {65, 63, 61}, {64, 64, 64}};
+
+/* Everything where the grid is small or the stencil is one of the two most important ones. */
+START_TEST(large_grids_equal_reference) {
+    const gsw_stencil *stencil = oracle_stencil(_i, NULL);
+    const char *name = gsw_stencil_name(stencil);
+    const int all = strcmp(name, "D3N7") == 0 || strcmp(name, "D3N27") == 0;
+    for (int g = 0; g < LENGTH(large); g++) {
+        const int small = oracle_points(&large[g]) < 30000;
+        const int tried = small || all ? 3 : 1;
+        check_matrix(large[g], stencil, 2, GSW_ALGORITHM_LINE, tried, tried, SOLVES);
+    }
+}
+END_TEST
+
+START_TEST(cube_of_128_equals_reference) {
+    recipe r = cube_recipe(_i, 128);
+    r.layout = 1;
+    check_recipe(&r, GSW_F64, GSW_ALGORITHM_LINE, 2);
+}
+END_TEST
+
+START_TEST(repetitions_give_the_same_bits) {
+    for (int s = 0; s < 2; s++) {
+        cube u;
+        cube_open_direct(&u, _i, 64, NULL, s);
+        block_check_all(&u.v);
+        for (int run = 0; run < 1000; run++)
+            block_check_repeat(&u.v, "again", run);
+        cube_close(&u);
+    }
 }
 END_TEST
 
 /* ---- values that are not numbers ---- */
 
-START_TEST(nan_and_infinity_go_where_the_reference_puts_them) {
+/* Puts something bad into the right-hand side or the matrix. */
+static void spoil_values(oracle_matrix *matrix, double *b, int trial) {
     static const double bad[] = {NAN, INFINITY, -INFINITY};
-    static const gsw_grid grids[] = {{1, 1, 1}, {70, 1, 1}, {9, 8, 1}, {1, 6, 7}, {70, 4, 3}};
-    gsw_context *context = oracle_context(2);
-    for (int g = 0; g < 5; g++) {
-        const int64_t n = oracle_points(&grids[g]);
-        for (int k = 0; k < oracle_stencil_count(); k++) {
-            for (int trial = 0; trial < 12; trial++) {
-                const gsw_stencil *stencil = oracle_stencil(k, NULL);
-                const oracle_layout layout = {.format = GSW_FORMAT_CSR, .part = GSW_FULL};
-                oracle_matrix *arrays = oracle_random(&grids[g], stencil, 4, ORACLE_ANY_SIGN);
-                double *b = oracle_vector(GSW_F64, 6, n), *x = oracle_vector(GSW_F64, 6, n),
-                       *expected = oracle_vector(GSW_F64, 6, n);
-                const int64_t row = n * (trial % 4) / 4;
-                if (trial < 4)
-                    b[row] = bad[trial % 3];
-                else if (trial < 8)
-                    ((double *)arrays->arrays[trial * 5 % stencil->count])[row] = bad[trial % 3];
-                else if (trial < 11)
-                    ((double *)arrays->arrays[stencil->center])[row] = 0;
-                else { /* the reciprocal overflows, the quotient does not */
-                    ((double *)arrays->arrays[stencil->center])[row] = 1e-310;
-                    for (int64_t i = 0; i < n; i++)
-                        b[i] *= 1e-310;
-                }
-                oracle_matrix *csr = oracle_convert(arrays, &layout);
-                for (int s = 0; s < SOLVES; s++) {
-                    gsw_sptrsv_options options = solve_options(s, GSW_F64, GSW_ALGORITHM_REFERENCE);
-                    solve(context, &arrays->view, &options, b, expected);
-                    options.algorithm = GSW_ALGORITHM_LINE;
-                    solve(context, &arrays->view, &options, b, x);
-                    ck_assert_double_le(oracle_error(GSW_F64, n, x, expected), 1e-13);
-                    solve(context, &csr->view, &options, b, x);
-                    ck_assert_double_le(oracle_error(GSW_F64, n, x, expected), 1e-13);
-                }
-                free(b);
-                free(x);
-                free(expected);
-                oracle_free(csr);
-                oracle_free(arrays);
-            }
-        }
+    const gsw_stencil *stencil = &matrix->view.stencil;
+    const int64_t n = oracle_points(&matrix->view.grid), row = n * (trial % 4) / 4;
+    double *diagonal = matrix->arrays[stencil->center];
+    if (trial < 4)
+        b[row] = bad[trial % 3];
+    else if (trial < 8)
+        ((double *)matrix->arrays[trial * 5 % stencil->count])[row] = bad[trial % 3];
+    else if (trial < 11)
+        diagonal[row] = 0;
+    else { /* the reciprocal overflows, the quotient does not */
+        diagonal[row] = trial == 11 ? 1e-309 : 1e-310;
+        for (int64_t i = 0; i < n; i++)
+            b[i] *= trial == 11 ? 1e-300 : 1e-310;
     }
-    gsw_context_destroy(context);
+}
+
+static const char *const trials[] = {
+    "NaN in b",      "inf in b",      "-inf in b",          "NaN in b",      "inf in A",
+    "-inf in A",     "NaN in A",      "inf in A",           "zero diagonal", "zero diagonal",
+    "zero diagonal", "tiny diagonal", "tiny diagonal and b"};
+
+START_TEST(nan_and_infinity_go_where_the_reference_puts_them) {
+    static const gsw_grid grids[] = {{1, 1, 1}, {70, 1, 1}, {9, 8, 1}, {1, 6, 7}, {70, 4, 3}};
+    for (int k = 0; k < LENGTH(grids) * LENGTH(trials); k++) {
+        const gsw_grid *grid = &grids[k / LENGTH(trials)];
+        const int trial = k % LENGTH(trials);
+        oracle_matrix *spoilt = oracle_random(grid, oracle_stencil(_i, NULL), 4, ORACLE_ANY_SIGN);
+        double *b = oracle_vector(GSW_F64, 6, oracle_points(grid));
+        spoil_values(spoilt, b, trial);
+        for (int l = 0; l < 3; l++) {
+            const recipe r = {.grid = *grid,
+                              .stencil = oracle_stencil(_i, NULL),
+                              .layout = l,
+                              .diagonal = ORACLE_ANY_SIGN,
+                              .seed = 4,
+                              .alone = 1};
+            problem q;
+            problem_open(&q, &r);
+            oracle_free(q.lower);
+            q.lower = oracle_convert(spoilt, &layouts[l]);
+            problem_renew(&q);
+            check_b(&q, b, 1, trials[trial]);
+            problem_close(&q);
+        }
+        free(b);
+        oracle_free(spoilt);
+    }
+}
+END_TEST
+
+/* Whatever the bits of a NaN are, and wherever it stands. */
+START_TEST(every_nan_is_a_nan) {
+    static const uint64_t patterns[] = {UINT64_C(0xffffffffffffffff), UINT64_C(0x7fffffffffffffff),
+                                        UINT64_C(0x7ff8000000000000), UINT64_C(0x7ff0000000000001),
+                                        UINT64_C(0xfff8dead00000000), UINT64_C(0x7ff4000000000000)};
+    cube u;
+    cube_open_direct(&u, _i, 12, NULL, 0);
+    double *b = oracle_vector(GSW_F64, 5, u.q.n);
+    for (int k = 0; k < LENGTH(patterns); k++) {
+        for (int64_t i = k == 0 ? 0 : 7; i < u.q.n; i += k == 0 ? 1 : 200)
+            memcpy(b + i, &patterns[k], sizeof patterns[k]);
+        check_b(&u.q, b, 1, "NaNs of one pattern");
+        if (k == 0)
+            memcpy(b, u.v.b, bytes_of(&u.v, u.q.n));
+    }
+    free(b);
+    cube_close(&u);
 }
 END_TEST
 
 /* ---- a workspace ---- */
 
-/* PENCIL packs into the workspace whatever it held before. AUTO is right with it, too. */
-START_TEST(a_workspace_takes_each_matrix) {
-    const gsw_grid grid = {9, 5, 4};
-    const int64_t n = oracle_points(&grid);
-    gsw_context *context = oracle_context(2);
-    double *b = oracle_vector(GSW_F64, 6, n), *x = oracle_vector(GSW_F64, 7, n),
-           *expected = oracle_vector(GSW_F64, 8, n);
-    for (int k = 0; k < SOLVES; k++) {
-        gsw_sptrsv_options options = solve_options(k, GSW_F64, GSW_ALGORITHM_PENCIL);
-        const gsw_factor_options kind = {.size = sizeof kind,
-                                         .kind = options.part == GSW_LOWER ? GSW_FACTOR_LOWER
-                                                                           : GSW_FACTOR_UPPER,
-                                         .transpose = options.transpose,
-                                         .unit_diagonal = options.unit_diagonal};
-        oracle_matrix *matrix[2];
-        for (int i = 0; i < 2; i++)
-            matrix[i] =
-                oracle_random(&grid, oracle_stencil(_i, NULL), (uint64_t)i + 2, ORACLE_ANY_SIGN);
-        gsw_factor *workspace = NULL;
-        ck_assert_int_eq(gsw_factor_create(context, &matrix[0]->view, &kind, &workspace),
-                         GSW_SUCCESS);
-        for (int run = 0; run < 4; run++) {
-            options.algorithm = GSW_ALGORITHM_REFERENCE;
-            options.workspace = NULL;
-            solve(context, &matrix[run % 2]->view, &options, b, expected);
-            options.algorithm = run < 2 ? GSW_ALGORITHM_PENCIL : GSW_ALGORITHM_AUTO;
-            options.workspace = workspace;
-            oracle_fill(GSW_F64, x, n, NAN);
-            solve(context, &matrix[run % 2]->view, &options, b, x);
-            ck_assert(oracle_error(GSW_F64, n, x, expected) <= 1e-13);
-        }
-        gsw_factor_destroy(workspace);
-        oracle_free(matrix[0]);
-        oracle_free(matrix[1]);
-    }
-    free(b);
-    free(x);
-    free(expected);
-    gsw_context_destroy(context);
-}
-END_TEST
-
 START_TEST(a_workspace_that_does_not_fit_is_refused) {
     const gsw_grid grid = {5, 4, 3}, other_grid = {5, 4, 4};
     const int64_t n = oracle_points(&other_grid);
-    gsw_context *context = oracle_context(1), *another = oracle_context(1);
-    oracle_matrix *matrix = oracle_random(&grid, oracle_stencil(2, NULL), 2, ORACLE_ANY_SIGN);
-    oracle_matrix *larger = oracle_random(&other_grid, oracle_stencil(2, NULL), 2, ORACLE_ANY_SIGN);
-    double *b = oracle_vector(GSW_F64, 6, n), *x = oracle_vector(GSW_F64, 7, n);
+    gsw_context *context = both.cpu, *another = both.here[0];
+    oracle_matrix *matrix = keep_matrix_of(&grid, oracle_stencil(2, NULL), 2, ORACLE_ANY_SIGN);
+    oracle_matrix *larger =
+        keep_matrix_of(&other_grid, oracle_stencil(2, NULL), 2, ORACLE_ANY_SIGN);
+    double *b = keep_vector(GSW_F64, 6, n), *x = keep_vector(GSW_F64, 7, n);
     const struct {
         gsw_factor_options made;
         gsw_context *by;
@@ -504,100 +551,133 @@ START_TEST(a_workspace_that_does_not_fit_is_refused) {
                       gsw_context_message(context));
         gsw_factor_destroy(options.workspace);
     }
-    free(b);
-    free(x);
-    oracle_free(matrix);
-    oracle_free(larger);
-    gsw_context_destroy(another);
-    gsw_context_destroy(context);
 }
 END_TEST
 
 /* ---- several right-hand sides ---- */
 
 START_TEST(right_hand_sides_are_independent) {
-    const gsw_grid grid = {11, 6, 4};
-    const int64_t n = oracle_points(&grid), ldb = n + 5, ldx = n + 3, count = 4;
-    const double gap = 12345;
-    gsw_context *context = oracle_context(2);
-    oracle_matrix *matrix = oracle_random(&grid, oracle_stencil(2, NULL), 2, ORACLE_ANY_SIGN);
-    double *b = oracle_vector(GSW_F64, 6, ldb * count), *x = oracle_vector(GSW_F64, 7, ldx * count),
-           *one = oracle_vector(GSW_F64, 8, n);
+    const recipe r = {.grid = {11, 6, 4},
+                      .stencil = oracle_stencil(2, NULL),
+                      .diagonal = ORACLE_ANY_SIGN,
+                      .seed = 2,
+                      .alone = 1};
+    problem q;
+    problem_open(&q, &r);
     for (int algorithm = GSW_ALGORITHM_AUTO; algorithm <= GSW_ALGORITHM_PENCIL; algorithm++) {
-        gsw_sptrsv_options options = solve_options(1, GSW_F64, (gsw_algorithm)algorithm);
-        oracle_fill(GSW_F64, x, ldx * count, gap);
-        ck_assert_int_eq(gsw_sptrsv(context, &matrix->view, &options, count, b, ldb, x, ldx),
-                         GSW_SUCCESS);
-        for (int64_t r = 0; r < count; r++) {
-            options.algorithm = GSW_ALGORITHM_REFERENCE;
-            solve(context, &matrix->view, &options, b + r * ldb, one);
-            ck_assert(oracle_error(GSW_F64, n, x + r * ldx, one) <= 1e-13);
-            for (int64_t i = n; i < ldx && r + 1 < count; i++)
-                ck_assert(x[r * ldx + i] == gap);
-        }
-        options.algorithm = (gsw_algorithm)algorithm;
-        double *both = oracle_copy(GSW_F64, b, ldb * count);
-        ck_assert_int_eq(gsw_sptrsv(context, &matrix->view, &options, count, both, ldb, both, ldb),
-                         GSW_SUCCESS);
-        for (int64_t r = 0; r < count; r++)
-            ck_assert_mem_eq(both + r * ldb, x + r * ldx, (size_t)n * sizeof *x);
-        free(both);
+        const pair p = pair_direct(&q, 1, GSW_F64, (gsw_algorithm)algorithm);
+        block v;
+        block_open(&v, &p, 4, 6);
+        if (algorithm == GSW_ALGORITHM_REFERENCE && on_cuda()) /* of the CPU alone */
+            ck_assert_int_eq(gsw_sptrsv(both.here[0], &q.here_lower, &p.direct, 1, v.here_b.values,
+                                        0, v.here_x.values, 0),
+                             GSW_ERROR_UNSUPPORTED);
+        else
+            block_check_all(&v);
+        block_close(&v);
     }
-    free(b);
-    free(x);
-    free(one);
-    oracle_free(matrix);
-    gsw_context_destroy(context);
+    problem_close(&q);
 }
 END_TEST
 
 /* ---- what is refused ---- */
 
-/* Moves one coupling of the row, in the given part, outside the stencil. */
-static void spoil(oracle_matrix *csr, int64_t row, gsw_part part) {
+/* Moves a coupling of the first row from `row` on that has one in the part outside the stencil.
+ * Returns that row. */
+static int64_t spoil_column(oracle_matrix *csr, int64_t row, gsw_part part) {
     const int *row_ptr = csr->row_ptr;
     int *columns = csr->columns;
-    if (part == GSW_LOWER)
+    if (part == GSW_LOWER) {
+        while (columns[row_ptr[row]] >= row)
+            row++;
         columns[row_ptr[row]] -= 1;
-    else
+    } else {
+        while (columns[row_ptr[row + 1] - 1] <= row)
+            row++;
         columns[row_ptr[row + 1] - 1] += 1;
+    }
+    return row;
 }
 
-START_TEST(couplings_outside_the_stencil_are_refused) {
-    const gsw_grid grid = {9, 8, 7};
-    const int64_t n = oracle_points(&grid);
-    const oracle_layout layout = {.format = GSW_FORMAT_CSR, .part = GSW_FULL};
-    for (int s = 0; s < SOLVES; s++) {
-        for (int spoilt = GSW_LOWER; spoilt <= GSW_UPPER; spoilt++) {
-            for (int threads = 1; threads <= MOST_THREADS; threads++) {
-                gsw_context *context = oracle_context(threads);
-                oracle_matrix *arrays =
-                    oracle_random(&grid, oracle_stencil(2, NULL), 2, ORACLE_ANY_SIGN);
-                oracle_matrix *csr = oracle_convert(arrays, &layout);
-                double *b = oracle_vector(GSW_F64, 6, n), *x = oracle_vector(GSW_F64, 7, n);
-                spoil(csr, 301, (gsw_part)spoilt);
-                spoil(csr, 234, (gsw_part)spoilt);
-                for (int algorithm = GSW_ALGORITHM_REFERENCE; algorithm <= GSW_ALGORITHM_LINE;
-                     algorithm++) {
-                    gsw_sptrsv_options options =
-                        solve_options(s, GSW_F64, (gsw_algorithm)algorithm);
-                    gsw_status status = gsw_sptrsv(context, &csr->view, &options, 1, b, 0, x, 0);
-                    if (spoilt != (int)options.part) {
-                        ck_assert_int_eq(status, GSW_SUCCESS);
-                        continue;
-                    }
-                    ck_assert_int_eq(status, GSW_ERROR_NOT_A_GRID);
-                    ck_assert_msg(strstr(gsw_context_message(context), "row 234 ") != NULL, "%s",
-                                  gsw_context_message(context));
-                }
-                free(b);
-                free(x);
-                oracle_free(csr);
-                oracle_free(arrays);
-                gsw_context_destroy(context);
-            }
+static const recipe refused = {
+    .grid = {9, 8, 7}, .layout = 1, .diagonal = ORACLE_ANY_SIGN, .seed = 2, .alone = 1};
+
+/* The end of a solve with a bad matrix, which a device reports later: where the program waits, or
+ * where it downloads. It is reported once, and the context remains usable. */
+static void expect_end(const problem *bad, const problem *good, int s, gsw_algorithm algorithm,
+                       gsw_status expected, int64_t row) {
+    char text[40];
+    snprintf(text, sizeof text, "row %lld ", (long long)row);
+    for (int k = 0; k < 2 * bad->c.all; k++) {
+        gsw_context *here = bad->c.here[k / 2];
+        const pair p = pair_direct(bad, s, GSW_F64, algorithm);
+        block v;
+        block_open(&v, &p, 1, 6);
+        gsw_status status = gsw_sptrsv(here, &bad->here_lower, &p.direct, 1, v.here_b.values, 0,
+                                       v.here_x.values, 0);
+        if (status == GSW_SUCCESS)
+            status = k % 2 ? gsw_memory_download(here, v.x, v.here_x.values, bytes_of(&v, v.n))
+                           : gsw_context_synchronize(here);
+        ck_assert_msg(status == expected, "%s: %s", p.text, gsw_status_name(status));
+        if (expected != GSW_SUCCESS) {
+            ck_assert_msg(strstr(gsw_context_message(here), text) != NULL,
+                          "\"%s\" does not name %s", gsw_context_message(here), text);
+            ck_assert_int_eq(gsw_context_synchronize(here), GSW_SUCCESS);
+            check_solves(good, GSW_F64, GSW_ALGORITHM_LINE, 2);
         }
+        block_close(&v);
     }
+}
+
+/* Where entries are missing, a device reads the columns. The CPU always does, and it names the
+ * lowest row. */
+START_TEST(couplings_outside_the_stencil_are_refused) {
+    for (int k = on_cuda() ? 1 : 0; k < 2; k++) {
+        recipe r = refused;
+        problem good, bad;
+        r.stencil = oracle_stencil(2, NULL);
+        r.missing = k ? 6 : 0;
+        problem_open(&good, &r);
+        problem_open(&bad, &r);
+        if (!on_cuda())
+            spoil_column(bad.lower, 301, (gsw_part)_i);
+        const int64_t row = spoil_column(bad.lower, 234, (gsw_part)_i);
+        problem_renew(&bad);
+        for (int s = 0; s < SOLVES; s++) {
+            const gsw_status expected = _i == s % 2 ? GSW_ERROR_NOT_A_GRID : GSW_SUCCESS;
+            expect_end(&bad, &good, s, GSW_ALGORITHM_LINE, expected, row);
+            if (!on_cuda())
+                expect_end(&bad, &good, s, GSW_ALGORITHM_REFERENCE, expected, row);
+        }
+        problem_close(&bad);
+        problem_close(&good);
+    }
+}
+END_TEST
+
+/* Where all entries exist, a device need not read columns. A wrong column then spoils at most the
+ * result. */
+START_TEST(wrong_columns_of_a_full_matrix_do_no_harm) {
+    recipe r = refused;
+    problem good, bad;
+    r.stencil = oracle_stencil(2, NULL);
+    problem_open(&good, &r);
+    problem_open(&bad, &r);
+    spoil_column(bad.lower, 234, GSW_LOWER);
+    spoil_column(bad.lower, 301, GSW_UPPER);
+    problem_renew(&bad);
+    for (int s = 0; s < SOLVES; s++) {
+        const pair p = pair_direct(&bad, s, GSW_F64, GSW_ALGORITHM_LINE);
+        block v;
+        block_open(&v, &p, 1, 6);
+        block_solve(&v);
+        const gsw_status status = gsw_context_synchronize(both.here[0]);
+        ck_assert(status == GSW_SUCCESS || status == GSW_ERROR_NOT_A_GRID);
+        check_solves(&good, GSW_F64, GSW_ALGORITHM_LINE, 2);
+        block_close(&v);
+    }
+    problem_close(&bad);
+    problem_close(&good);
 }
 END_TEST
 
@@ -605,34 +685,31 @@ START_TEST(row_pointers_outside_the_arrays_are_refused) {
     const gsw_grid grid = {5, 4, 3};
     const oracle_layout layout = {.format = GSW_FORMAT_CSR, .part = GSW_FULL, .base = 1};
     static const int wrong[] = {-7, 0, 100000, 2};
-    gsw_context *context = oracle_context(2);
-    oracle_matrix *arrays = oracle_random(&grid, oracle_stencil(2, NULL), 2, ORACLE_ANY_SIGN);
+    gsw_context *context = both.here[0];
+    oracle_matrix *arrays = keep_matrix_of(&grid, oracle_stencil(2, NULL), 2, ORACLE_ANY_SIGN);
     double b[60] = {0}, x[60];
     for (int s = 0; s < SOLVES; s++) {
         for (int k = 0; k < 4; k++) {
             for (int algorithm = GSW_ALGORITHM_REFERENCE; algorithm <= GSW_ALGORITHM_LINE;
                  algorithm++) {
-                oracle_matrix *csr = oracle_convert(arrays, &layout);
+                oracle_matrix *csr = keep_converted(arrays, &layout);
                 ((int *)csr->row_ptr)[20] = wrong[k];
                 gsw_sptrsv_options options = solve_options(s, GSW_F64, (gsw_algorithm)algorithm);
                 ck_assert_int_eq(gsw_sptrsv(context, &csr->view, &options, 1, b, 0, x, 0),
                                  GSW_ERROR_NOT_A_GRID);
                 ck_assert(strstr(gsw_context_message(context), "row 20 ") != NULL);
-                oracle_free(csr);
             }
         }
     }
-    oracle_free(arrays);
-    gsw_context_destroy(context);
 }
 END_TEST
 
 START_TEST(bad_arguments_are_refused) {
     const gsw_grid grid = {3, 2, 2};
     const oracle_layout narrow = {.format = GSW_FORMAT_STENCIL, .value_type = GSW_F32};
-    gsw_context *context = oracle_context(1);
-    oracle_matrix *matrix = oracle_random(&grid, oracle_stencil(2, NULL), 1, ORACLE_ANY_SIGN);
-    oracle_matrix *f32 = oracle_convert(matrix, &narrow);
+    gsw_context *context = both.cpu;
+    oracle_matrix *matrix = keep_matrix_of(&grid, oracle_stencil(2, NULL), 1, ORACLE_ANY_SIGN);
+    oracle_matrix *f32 = keep_converted(matrix, &narrow);
     const gsw_matrix *m = &matrix->view;
     double b[36] = {1}, x[36];
     gsw_sptrsv_options options = {.size = sizeof options};
@@ -671,9 +748,6 @@ START_TEST(bad_arguments_are_refused) {
     broken.grid.ny = 0;
     REFUSED(GSW_ERROR_INVALID_ARGUMENT, "grid", &broken, NULL, 1, b, 0, x, 0);
 #undef REFUSED
-    oracle_free(f32);
-    oracle_free(matrix);
-    gsw_context_destroy(context);
 }
 END_TEST
 
@@ -686,49 +760,160 @@ START_TEST(algorithms_have_names) {
 }
 END_TEST
 
+/* ---- validation on a device ---- */
+
+#define DAMAGES 12
+
+/* One way of many to spoil a CSR. */
+static void damage(oracle_matrix *csr, int way, int64_t row) {
+    const gsw_itype type = csr->view.csr.index_type;
+    const int base = csr->view.csr.base;
+    const int64_t rows = csr->view.csr.rows, nonzeros = csr->view.csr.nonzeros;
+    const int64_t begin = gsw_index_at(csr->row_ptr, type, row) - base,
+                  end = gsw_index_at(csr->row_ptr, type, row + 1) - base;
+    const int64_t first = gsw_index_at(csr->columns, type, begin),
+                  last = gsw_index_at(csr->columns, type, end - 1);
+    void *const pointers = csr->row_ptr, *const columns = csr->columns;
+    switch (way) {
+    case 0: /* outside the stencil, before and after */
+        gsw_index_put(columns, type, begin, first - 1);
+        break;
+    case 1:
+        gsw_index_put(columns, type, end - 1, last + 1);
+        break;
+    case 2: /* repeated */
+        gsw_index_put(columns, type, begin + 1, first);
+        break;
+    case 3: /* descending */
+        gsw_index_put(columns, type, end - 1, first);
+        break;
+    case 4: /* out of range */
+        gsw_index_put(columns, type, begin, base - 1);
+        break;
+    case 5:
+        gsw_index_put(columns, type, end - 1, rows + base);
+        break;
+    case 6:
+        gsw_index_put(columns, type, end - 1, INT32_MAX);
+        break;
+    case 7: /* pointers */
+        gsw_index_put(pointers, type, row, -7);
+        break;
+    case 8:
+        gsw_index_put(pointers, type, row, 100000);
+        break;
+    case 9:
+        gsw_index_put(pointers, type, row, gsw_index_at(pointers, type, row) - 1);
+        break;
+    case 10:
+        gsw_index_put(pointers, type, 0, base + 1);
+        break;
+    default: /* entries after the last row */
+        gsw_index_put(pointers, type, rows, nonzeros + base - 1);
+        break;
+    }
+}
+
+/* Validates on both sides: the same status, and the same row in the message. */
+static void compare_validation(const oracle_matrix *csr) {
+    gsw_context *here = both.here[0];
+    gsw_matrix matrix;
+    device_try(here, gsw_matrix_upload(here, &csr->view, &matrix));
+    const gsw_status expected = gsw_matrix_validate(both.cpu, &csr->view);
+    ck_assert_msg(gsw_matrix_validate(here, &matrix) == expected, "\"%s\", but expected \"%s\"",
+                  gsw_context_message(here), gsw_context_message(both.cpu));
+    if (expected != GSW_SUCCESS)
+        same_row(both.cpu, here, "validation");
+    gsw_matrix_release(here, &matrix);
+}
+
+START_TEST(validation_names_the_first_bad_row) {
+    for (int g = 12; g < oracle_grid_count(); g++) {
+        const gsw_grid grid = oracle_grid(g);
+        const int64_t n = oracle_points(&grid);
+        oracle_matrix *arrays = oracle_random(&grid, oracle_stencil(_i, NULL), 2, ORACLE_ANY_SIGN);
+        for (int k = 0; k < 4; k++) {
+            oracle_layout layout = layouts[1 + k % 2];
+            layout.missing = k < 2 ? 0 : 5;
+            oracle_matrix *good = oracle_convert(arrays, &layout);
+            ck_assert_int_eq(gsw_matrix_validate(both.cpu, &good->view), GSW_SUCCESS);
+            compare_validation(good);
+            for (int way = 0; way < DAMAGES; way++) {
+                oracle_matrix *bad = oracle_convert(arrays, &layout);
+                damage(bad, way, n / 2 + way);
+                compare_validation(bad);
+                damage(bad, (way + 5) % DAMAGES, n - 2); /* the first one counts */
+                damage(bad, (way + 1) % DAMAGES, n / 3);
+                compare_validation(bad);
+                oracle_free(bad);
+            }
+            oracle_free(good);
+        }
+        compare_validation(arrays);
+        oracle_free(arrays);
+    }
+}
+END_TEST
+
 /* ---- lesser instruction sets (where the processor lacks one, its best one) ---- */
 
 START_TEST(instruction_sets_agree) {
     static const char *const names[] = {"base", "v3", "v4"};
+    close_both();
     ck_assert_int_eq(setenv("GSW_ISA", names[_i], 1), 0);
-    gsw_context *context = oracle_context(2);
-    for (int g = 0; g < oracle_grid_count(); g += ORACLE_STRIDE) {
-        const gsw_grid grid = oracle_grid(g);
-        oracle_matrix *matrix = oracle_random(
-            &grid, oracle_stencil(g % oracle_stencil_count(), NULL), 9, ORACLE_ANY_SIGN);
-        gsw_context *contexts[MOST_THREADS] = {context, context, context};
-        check_matrix(contexts, matrix, GSW_ALGORITHM_LINE);
-        oracle_free(matrix);
-    }
-    gsw_context_destroy(context);
+    open_both();
+    for (int g = 0; g < oracle_grid_count(); g += ORACLE_STRIDE)
+        check_matrix(oracle_grid(g), oracle_stencil(g % oracle_stencil_count(), NULL), 9,
+                     GSW_ALGORITHM_LINE, 3, 3, SOLVES);
 }
 END_TEST
 
-int main(void) {
-    Suite *suite = suite_create("sptrsv");
-    TCase *tc = tcase_create("sptrsv");
-    tcase_set_timeout(tc, 120);
+/* What is of the CPU alone, or decided before any backend. */
+static void add_cpu_tests(Suite *suite) {
+    TCase *tc = sweep_case(suite, "reference");
     tcase_add_test(tc, reference_by_hand);
     tcase_add_test(tc, reference_by_hand_in_the_plane);
     tcase_add_test(tc, reference_equals_dense_substitution);
-    tcase_add_loop_test(tc, line_equals_reference, 0, oracle_stencil_count());
-    tcase_add_loop_test(tc, pencil_equals_reference, 0, oracle_stencil_count());
-    tcase_add_loop_test(tc, short_lines_equal_the_reference, 0, oracle_stencil_count());
-    tcase_add_test(tc, couplings_may_be_missing);
-    tcase_add_test(tc, arrays_may_be_null);
-    tcase_add_test(tc, nan_and_infinity_go_where_the_reference_puts_them);
-    tcase_add_loop_test(tc, a_workspace_takes_each_matrix, 0, oracle_stencil_count());
+    tc = sweep_case(suite, "arguments");
     tcase_add_test(tc, a_workspace_that_does_not_fit_is_refused);
-    tcase_add_test(tc, right_hand_sides_are_independent);
-    tcase_add_test(tc, couplings_outside_the_stencil_are_refused);
     tcase_add_test(tc, row_pointers_outside_the_arrays_are_refused);
     tcase_add_test(tc, bad_arguments_are_refused);
     tcase_add_test(tc, algorithms_have_names);
+    tc = sweep_case(suite, "instructions");
     tcase_add_loop_test(tc, instruction_sets_agree, 0, 3);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static void add_cuda_tests(Suite *suite) {
+    TCase *tc = sweep_case(suite, "large");
+    tcase_add_loop_test(tc, large_grids_equal_reference, 0, oracle_stencil_count());
+    tcase_add_loop_test(tc, cube_of_128_equals_reference, 0, CUBES);
+    tcase_add_loop_test(tc, repetitions_give_the_same_bits, 0, CUBES);
+    tc = sweep_case(suite, "reported");
+    tcase_add_test(tc, wrong_columns_of_a_full_matrix_do_no_harm);
+    tcase_add_loop_test(tc, validation_names_the_first_bad_row, 0, oracle_stencil_count());
+}
+
+int main(int argc, char **argv) {
+    const int stencils = oracle_stencil_count();
+    backend_choose(argc, argv);
+    Suite *suite = suite_create("sptrsv");
+    TCase *tc = sweep_case(suite, "equal");
+    tcase_add_loop_test(tc, line_equals_reference, 0, stencils);
+    tcase_add_loop_test(tc, pencil_equals_reference, 0, stencils);
+    tcase_add_loop_test(tc, short_lines_equal_the_reference, 0, stencils);
+    tcase_add_loop_test(tc, triangles_equal_reference, 0, stencils);
+    tcase_add_loop_test(tc, couplings_may_be_missing, 0, stencils);
+    tcase_add_test(tc, arrays_may_be_null);
+    tcase_add_test(tc, arrays_may_be_unaligned);
+    tcase_add_test(tc, right_hand_sides_are_independent);
+    tc = sweep_case(suite, "values");
+    tcase_add_loop_test(tc, nan_and_infinity_go_where_the_reference_puts_them, 0, stencils);
+    tcase_add_loop_test(tc, every_nan_is_a_nan, 0, CUBES);
+    tc = sweep_case(suite, "refused");
+    tcase_add_loop_test(tc, couplings_outside_the_stencil_are_refused, GSW_LOWER, GSW_UPPER + 1);
+    if (on_cuda())
+        add_cuda_tests(suite);
+    else
+        add_cpu_tests(suite);
+    return backend_run_suite(suite);
 }
