@@ -23,10 +23,8 @@
  *           restricted additive Schwarz. An application then sends k planes to each neighbour.
  *   GLOBAL  the exact factorisation of the whole grid in natural order, and exact sweeps: the same
  *           preconditioner as on one process, with the same number of iterations. Sweeps and the
- *           factorisation are pipelined. A process begins as soon as the first values from its
- *           neighbours have arrived. They run on slabs along the last axis: in z, in 2D in y. Where
- *           the grid is cut in another way, the factor lays it out again, and an application brings
- *           b to the slabs and x back. In 2D one slab is swept after the other.
+ *           factorisation are pipelined over slabs in z; in 2D one slab in y follows the other. A
+ *           grid that is cut otherwise is laid out again, and b and x are moved.
  *
  * Global sweeps give the same bits for any number of processes and any boxes, because each row adds
  * its terms in the same order. (gsw_factor_solve() on a CUDA device differs by rounding: its order
@@ -221,9 +219,9 @@ typedef struct gsw_distributed_factor_options {
 typedef struct gsw_distributed_factor gsw_distributed_factor;
 
 /* Factorises a matrix. On failure *factor is NULL.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED (also GLOBAL with fewer planes, in 2D lines, than
- * processes), OUT_OF_MEMORY, ZERO_PIVOT (in all processes, with the lowest row of the
- * grid; LOCAL and JACOBI: with a row of a box), COMMUNICATION, TIMEOUT. */
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED (also GLOBAL with more processes than planes, in 2D lines),
+ * OUT_OF_MEMORY, ZERO_PIVOT (in all processes, with the lowest row of the grid; LOCAL and JACOBI:
+ * with a row of a box), COMMUNICATION, TIMEOUT. */
 GSW_API
 gsw_status gsw_distributed_factor_create(gsw_distributed_matrix *matrix,
                                          const gsw_distributed_factor_options *options,

@@ -109,9 +109,9 @@ typedef struct gsw_factor_info {
  * then ends in ZERO_PIVOT, the message names the lowest such row, and *factor is NULL. LOWER, UPPER
  * and LU accept any diagonal, and pivot_shift does not change it; a solve divides by a zero. A
  * factor in fp32 ends in UNSUPPORTED, with the row, where a finite coefficient, pivot or reciprocal
- * pivot would be infinite in fp32. LOWER, UPPER and LU of a matrix in fp32 take all values. Errors:
- * INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, NOT_A_GRID, ZERO_PIVOT, DEVICE, TIMEOUT
- * (CUDA). */
+ * pivot would be infinite in fp32. LOWER, UPPER and LU of a matrix in fp32 take all values.
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, NOT_A_GRID, ZERO_PIVOT, DEVICE,
+ * TIMEOUT (CUDA). */
 GSW_API
 gsw_status gsw_factor_create(gsw_context *context, const gsw_matrix *matrix,
                              const gsw_factor_options *options, gsw_factor **factor);
