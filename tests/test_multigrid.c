@@ -1,6 +1,6 @@
 /* test_multigrid.c: levels against the serial reference and against dense products, cycles as
  * operators, and refused arguments. */
-#include "multigrid/multigrid_internal.h"
+#include "multigrid/hierarchy.h"
 #include "cpu/multigrid/multigrid.h"
 #include "multigrid_loops.h"
 

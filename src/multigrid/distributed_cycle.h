@@ -4,7 +4,7 @@
 
 #include "sweep/distributed_internal.h"
 #include "distributed_transfer.h"
-#include "multigrid_internal.h"
+#include "hierarchy.h"
 
 typedef struct gsw_distributed_level {
     gsw_partition *partition;       /* level 0: the user's */

@@ -5,7 +5,7 @@
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
-#include "multigrid_internal.h"
+#include "hierarchy.h"
 #include "core/reserve.h"
 #include "matrix/stencil_facts.h"
 

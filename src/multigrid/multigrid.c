@@ -6,7 +6,7 @@
 #include "contract/allocate.h"
 #include "contract/check.h"
 #include "matrix/matrix_row.h"
-#include "multigrid_internal.h"
+#include "hierarchy.h"
 #include "core/options.h"
 #include "krylov/preconditioner.h"
 #include "matrix/stencil_facts.h"

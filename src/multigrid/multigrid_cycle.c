@@ -1,6 +1,6 @@
 /* multigrid_cycle.c: smoothing steps and cycles. Everything is queued through the backend's table,
  * and nothing waits. */
-#include "multigrid_internal.h"
+#include "hierarchy.h"
 
 typedef gsw_multigrid hierarchy;
 

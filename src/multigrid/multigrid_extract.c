@@ -3,7 +3,7 @@
 #include <string.h>
 #include "contract/allocate.h"
 #include "common/csr.h"
-#include "multigrid_internal.h"
+#include "hierarchy.h"
 
 /* Arrays of backend memory, copied to the host. */
 typedef struct host_arrays {

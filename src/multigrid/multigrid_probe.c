@@ -7,7 +7,7 @@
  * with good pivots the sweeps can be unstable (Elman, A stability analysis of incomplete LU
  * factorizations, Math. Comp. 47, 1986). All of this shows in the largest eigenvalue: from 2 on the
  * step enlarges some errors, and a symmetric cycle is no longer positive. */
-#include "multigrid_internal.h"
+#include "hierarchy.h"
 
 /* Steps of the power iteration, which begins with random signs. */
 #define PROBE_STEPS 8

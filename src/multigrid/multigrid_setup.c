@@ -8,7 +8,7 @@
 #include "contract/row.h"
 #include "common/stencils.h"
 #include "sweep/factor.h"
-#include "multigrid_internal.h"
+#include "hierarchy.h"
 #include "core/reserve.h"
 #include "matrix/stencil_facts.h"
 

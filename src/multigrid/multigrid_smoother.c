@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "contract/allocate.h"
 #include "sweep/factor.h"
-#include "multigrid_internal.h"
+#include "hierarchy.h"
 #include "core/quiet.h"
 #include "core/reserve.h"
 #include "matrix/stencil_facts.h"

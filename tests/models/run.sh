@@ -20,7 +20,7 @@ sweep | right | WORKERS=3 NY=2 NZ=3 SLOTS=3 STEPS=2 SOLVES=2
 sweep | right | WORKERS=1 NY=2 NZ=3 SLOTS=4 STEPS=3 SOLVES=3 CORNER=1
 sweep | right | WORKERS=2 NY=2 NZ=3 SLOTS=4 STEPS=2 SOLVES=2 CORNER=1
 sweep | right | WORKERS=4 NY=2 NZ=3 SLOTS=3 STEPS=1 SOLVES=2 COUPLED_Y=0
-sweep | right | WORKERS=4 NY=1 NZ=8 SLOTS=3 STEPS=1 SOLVES=1 SLAB=2
+sweep | right | WORKERS=4 NY=1 NZ=8 SLOTS=3 STEPS=1 SOLVES=1 SECTION=2
 sweep | right | WORKERS=6 NY=1 NZ=3 SLOTS=2 STEPS=2 SOLVES=2
 sweep | right | WORKERS=3 NY=1 NZ=4 SLOTS=2 STEPS=1 SOLVES=2 GROUPS=2
 sweep | right | WORKERS=2 NY=2 NZ=2 SLOTS=3 STEPS=1 SOLVES=2 TIMEOUTS=1
@@ -29,7 +29,7 @@ sweep | right | WORKERS=3 NY=1 NZ=3 SLOTS=2 STEPS=1 SOLVES=3 TIMEOUTS=2
 sweep | right | WORKERS=2 NY=1 NZ=3 SLOTS=2 STEPS=1 SOLVES=2 TIMEOUTS=1 GROUPS=2
 sweep | every_read_value_is_the_right_one | WORKERS=4 COUPLED_Y=0 FAULT_READER_TAKES_ANY_OWNER
 sweep | every_face_is_free_when_written | FAULT_OPENER_DOES_NOT_WAIT
-sweep | every_face_is_free_when_written | WORKERS=4 NY=1 NZ=8 SLAB=2 SOLVES=1 FAULT_UNREAD_FACE_IS_FREE
+sweep | every_face_is_free_when_written | WORKERS=4 NY=1 NZ=8 SECTION=2 SOLVES=1 FAULT_UNREAD_FACE_IS_FREE
 sweep | every_read_value_is_the_right_one | FAULT_DONE_OF_ANY_SOLVE
 sweep | every_read_value_is_the_right_one | FAULT_FIRST_ROLE_RELEASES
 sweep | every_read_value_is_the_right_one | FAULT_DONE_BEFORE_RESET

@@ -22,8 +22,8 @@
  * tiles line by line; the protocol needs only that each pencil comes after those it reads.
  *
  * Sizes: WORKERS blocks at a time; NY * NZ pencils; STEPS; SLOTS; GROUPS; SOLVES. COUPLED_Y 0: the
- * chains of pencils along z do not depend on each other. SLAB: so many pencils along z depend on
- * each other; the next ones are another slab. CORNER 1: pencils read the one before in both
+ * chains of pencils along z do not depend on each other. SECTION: so many pencils along z depend on
+ * each other; the next ones are another section. CORNER 1: pencils read the one before in both
  * directions, too. TIMEOUTS: waits in so many first solves may time out, at any moment; in these
  * solves pencil WITHHELD publishes nothing. */
 #ifndef WORKERS
@@ -38,8 +38,8 @@
 #ifndef COUPLED_Y
 #define COUPLED_Y 1
 #endif
-#ifndef SLAB
-#define SLAB NZ
+#ifndef SECTION
+#define SECTION NZ
 #endif
 #ifndef CORNER
 #define CORNER 0
@@ -135,10 +135,10 @@
 
 #define J(p)        ((p) % NY)
 #define BEFORE_Y(p) (COUPLED_Y && J(p) > 0 -> (p) - 1 : NONE)
-#define BEFORE_Z(p) ((p) >= NY && ((p) / NY) % SLAB != 0 -> (p) - NY : NONE)
+#define BEFORE_Z(p) ((p) >= NY && ((p) / NY) % SECTION != 0 -> (p) - NY : NONE)
 #define BEFORE_C(p) (J(p) > 0 && (p) >= NY -> (p) - NY - 1 : NONE)
 #define AFTER_Y(p)  (COUPLED_Y && J(p) < NY - 1 -> (p) + 1 : NONE)
-#define AFTER_Z(p)  ((p) + NY < PENCILS && ((p) / NY + 1) % SLAB != 0 -> (p) + NY : NONE)
+#define AFTER_Z(p)  ((p) + NY < PENCILS && ((p) / NY + 1) % SECTION != 0 -> (p) + NY : NONE)
 #define AFTER_C(p)  (J(p) < NY - 1 && (p) + NY < PENCILS -> (p) + NY + 1 : NONE)
 #define BEFORE(p, side) ((side) == 0 -> BEFORE_Y(p) : ((side) == 1 -> BEFORE_Z(p) : BEFORE_C(p)))
 #define AFTER(p, side)  ((side) == 0 -> AFTER_Y(p) : ((side) == 1 -> AFTER_Z(p) : AFTER_C(p)))

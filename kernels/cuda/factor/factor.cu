@@ -420,7 +420,7 @@ gsw_status open_jacobi(gsw_context *context, gsw_factor *factor) {
 /* Whether the device has memory for a large grid at all: its pencils would take minutes to list. */
 gsw_status check_memory(gsw_context *context, const gsw_factor *factor) {
     void *room;
-    if (factor->points <= SLAB_POINTS || factor->deal)
+    if (factor->points <= SECTION_POINTS || factor->deal)
         return GSW_SUCCESS;
     GSW_TRY(gsw_cuda_reserve(context,
                              (size_t)factor->points * gsw_dtype_size(factor->options.factor_type),

@@ -1,7 +1,6 @@
-/* multigrid_internal.h: the parts of a hierarchy that its set-up, its cycles and its interface
- * share. */
-#ifndef GSW_MULTIGRID_INTERNAL_H
-#define GSW_MULTIGRID_INTERNAL_H
+/* hierarchy.h: the parts of a hierarchy that its set-up, its cycles and its interface share. */
+#ifndef GSW_HIERARCHY_H
+#define GSW_HIERARCHY_H
 
 #include <gridsweep/factor.h>
 #include <gridsweep/multigrid.h>
