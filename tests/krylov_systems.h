@@ -135,6 +135,17 @@ static inline void krylov_queue_reset(void) {
     context->ops = krylov_queue_now.original;
 }
 
+/* The fixture of contexts, with methods queued ahead, as on a device. */
+static inline void krylov_queue_open(void) {
+    open_context();
+    krylov_queue_set(5);
+}
+
+static inline void krylov_queue_close(void) {
+    krylov_queue_reset();
+    close_context();
+}
+
 /* The end of one solve. */
 typedef struct ending {
     gsw_status status;

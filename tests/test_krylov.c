@@ -688,17 +688,6 @@ START_TEST(host_arrays_are_seen) {
 }
 END_TEST
 
-/* The same, but with methods queued ahead, as on a device. */
-static void open_queue(void) {
-    open_context();
-    krylov_queue_set(5);
-}
-
-static void close_queue(void) {
-    krylov_queue_reset();
-    close_context();
-}
-
 static void add_tests(TCase *tc) {
     tcase_add_loop_test(tc, every_method_with_every_preconditioner, 0, PROBLEMS);
     tcase_add_test(tc, solution_is_found_and_preconditioning_helps);
@@ -734,7 +723,7 @@ int main(int argc, char **argv) {
         TCase *queued = tcase_create("queued");
         tcase_add_test(tc, bits_do_not_depend_on_threads);
         tcase_set_timeout(queued, 120);
-        tcase_add_checked_fixture(queued, open_queue, close_queue);
+        tcase_add_checked_fixture(queued, krylov_queue_open, krylov_queue_close);
         add_tests(queued);
         suite_add_tcase(suite, queued);
     }

@@ -414,17 +414,6 @@ START_TEST(singular_systems_end_early) {
 }
 END_TEST
 
-/* The same, but with methods queued ahead, as on a device. */
-static void open_queue(void) {
-    open_context();
-    krylov_queue_set(5);
-}
-
-static void close_queue(void) {
-    krylov_queue_reset();
-    close_context();
-}
-
 static void add_tests(TCase *tc) {
     tcase_add_test(tc, hard_systems_end_as_they_must);
     tcase_add_loop_test(tc, drifted_recurrences_are_replaced, GSW_CG, GSW_GMRES + 1);
@@ -442,7 +431,7 @@ int main(int argc, char **argv) {
     if (!on_cuda()) {
         TCase *queued = tcase_create("queued");
         tcase_set_timeout(queued, 120);
-        tcase_add_checked_fixture(queued, open_queue, close_queue);
+        tcase_add_checked_fixture(queued, krylov_queue_open, krylov_queue_close);
         add_tests(queued);
         suite_add_tcase(suite, queued);
     }

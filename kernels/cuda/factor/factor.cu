@@ -87,7 +87,7 @@ int32_t place_in_row(const gsw_packed_view *view, int64_t j, int64_t k) {
 }
 
 /* Numbers the pencils of other processes that the pencils of row `k`, the first or the last one of
- * the section, read or are read by. */
+ * the slab, read or are read by. */
 void number_remote(const gsw_factor *factor, const gsw_packed_view *view, gsw_pencil *pencil) {
     const gsw_tiles *t = &view->tiles;
     const int64_t j = pencil->j, k = pencil->k, before = gsw_ghost_rows(factor, view, 0);
