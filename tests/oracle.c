@@ -1,4 +1,5 @@
 /* oracle.c: see oracle.h. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,7 +131,7 @@ void *oracle_copy(gsw_dtype type, const void *values, int64_t count) {
 }
 
 double oracle_error(gsw_dtype type, int64_t count, const void *x, const void *y) {
-    double largest = 0, difference = 0;
+    double largest = type == GSW_F64 ? DBL_MIN : (double)FLT_MIN, difference = 0;
     for (int64_t i = 0; i < count; i++) {
         const double a = oracle_get(type, x, i), b = oracle_get(type, y, i);
         if (isnan(a) != isnan(b) || ((isinf(a) || isinf(b)) && !isnan(a) && a != b))

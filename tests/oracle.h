@@ -76,8 +76,8 @@ void oracle_fill(gsw_dtype type, void *values, int64_t count, double value);
 double oracle_get(gsw_dtype type, const void *values, int64_t i);
 void oracle_set(gsw_dtype type, void *values, int64_t i, double value);
 
-/* Largest |x - y| over the largest finite |y|. Infinite unless NaNs stand in the same places and
- * infinities are equal. */
+/* Largest |x - y| over the largest finite |y|, which counts as normal where it is not: values below
+ * have fewer digits. Infinite unless NaNs stand in the same places and infinities are equal. */
 double oracle_error(gsw_dtype type, int64_t count, const void *x, const void *y);
 
 /* 1e-13 for fp64, 1e-5 for fp32. */
