@@ -86,15 +86,17 @@ static double *vector(int64_t points) {
 static void measure(const char *name, gsw_factor_kind kind, const gsw_transport *transport) {
     gsw_problem *problem;
     gsw_partition *partition;
-    gsw_distributed_matrix *matrix;
-    gsw_distributed_factor *local, *global;
+    gsw_matrix matrix;
+    gsw_operator *op;
+    gsw_factor *local, *global;
+    gsw_preconditioner *local_M, *global_M;
     CHECK(gsw_problem_parse(context, name, NULL, &problem));
     const gsw_matrix *whole = gsw_problem_matrix(problem);
     CHECK(gsw_partition_create(context, transport, &whole->grid, &cut, &partition));
-    CHECK(gsw_distributed_matrix_scatter(partition, 0, whole, &matrix));
-    gsw_distributed_factor_options options = {.size = sizeof options, .kind = kind};
-    int64_t points;
-    CHECK(gsw_grid_points(&gsw_distributed_matrix_local(matrix)->grid, &points));
+    CHECK(gsw_partition_scatter(partition, 0, whole, &matrix));
+    CHECK(gsw_operator_from_matrix(context, &matrix, &op));
+    gsw_factor_options options = {.size = sizeof options, .kind = kind};
+    const int64_t points = gsw_operator_points(op);
     double *b = vector(points), *x = vector(points);
     times packed = {0};
     if (transport->processes == 1) {
@@ -106,25 +108,24 @@ static void measure(const char *name, gsw_factor_kind kind, const gsw_transport 
     }
     MPI_Barrier(MPI_COMM_WORLD);
     double begin = now_ms(), refactor = HUGE_VAL;
-    CHECK(gsw_distributed_factor_create(matrix, &options, &local));
+    CHECK(gsw_factor_create(context, &matrix, &options, &local));
     const double setup_local = now_ms() - begin;
     options.scope = GSW_SCOPE_GLOBAL;
     MPI_Barrier(MPI_COMM_WORLD);
     begin = now_ms();
-    CHECK(gsw_distributed_factor_create(matrix, &options, &global));
+    CHECK(gsw_factor_create(context, &matrix, &options, &global));
     const double setup = now_ms() - begin;
     for (int r = 0; r < repeats; r++) {
         MPI_Barrier(MPI_COMM_WORLD);
         begin = now_ms();
-        CHECK(gsw_distributed_factor_refactor(global));
+        CHECK(gsw_factor_refactor(context, global, &matrix, NULL));
         refactor = fmin(refactor, now_ms() - begin);
     }
-    const times of_local =
-        time_of(apply_preconditioner, gsw_distributed_factor_preconditioner(local), b, x);
-    const times of_global =
-        time_of(apply_preconditioner, gsw_distributed_factor_preconditioner(global), b, x);
-    const times product =
-        time_of(apply_operator, (void *)(uintptr_t)gsw_distributed_matrix_operator(matrix), b, x);
+    CHECK(gsw_preconditioner_from_factor(context, local, &local_M));
+    CHECK(gsw_preconditioner_from_factor(context, global, &global_M));
+    const times of_local = time_of(apply_preconditioner, local_M, b, x);
+    const times of_global = time_of(apply_preconditioner, global_M, b, x);
+    const times product = time_of(apply_operator, op, b, x);
     if (rank == 0)
         printf("%-26s %4d %8d %9.3f %9.3f %9.3f %9.3f %9.1f %9.1f %9.1f\n", name,
                transport->processes, gsw_context_threads(context), packed.median, of_local.median,
@@ -134,9 +135,12 @@ static void measure(const char *name, gsw_factor_kind kind, const gsw_transport 
     write_result(name, &whole->grid, kind, transport->processes, "local", &of_local);
     write_result(name, &whole->grid, kind, transport->processes, "global", &of_global);
     write_result(name, &whole->grid, kind, transport->processes, "product", &product);
-    gsw_distributed_factor_destroy(global);
-    gsw_distributed_factor_destroy(local);
-    gsw_distributed_matrix_destroy(matrix);
+    gsw_preconditioner_destroy(global_M);
+    gsw_preconditioner_destroy(local_M);
+    gsw_factor_destroy(global);
+    gsw_factor_destroy(local);
+    gsw_operator_destroy(op);
+    gsw_matrix_release(context, &matrix);
     gsw_partition_destroy(partition);
     gsw_problem_destroy(problem);
     free(b);

@@ -45,9 +45,11 @@ typedef struct settings {
 
 typedef struct slab {
     gsw_partition *partition;
-    gsw_distributed_matrix *matrix;
-    gsw_distributed_factor *factor;
-    gsw_distributed_multigrid *multigrid;
+    gsw_matrix matrix;
+    gsw_operator *op;
+    gsw_factor *factor; /* this one or a hierarchy */
+    gsw_multigrid *multigrid;
+    gsw_preconditioner *preconditioner;
     gsw_grid grid; /* of the whole */
     int64_t begin, points;
     void *arrays[GSW_STENCIL_MAX];
@@ -103,7 +105,8 @@ static void make_matrix(slab *s, const char *name) {
     }
     const gsw_stencil_array array = {.values = (const void *const *)s->arrays,
                                      .value_type = GSW_F64};
-    CHECK(gsw_distributed_matrix_from_stencil(s->partition, &made->stencil, &array, &s->matrix));
+    CHECK(gsw_partition_matrix_from_stencil(s->partition, &made->stencil, &array, &s->matrix));
+    CHECK(gsw_operator_from_matrix(context, &s->matrix, &s->op));
     gsw_problem_destroy(problem);
 }
 
@@ -149,9 +152,10 @@ static void open_slab(slab *s, const char *name, const char *cuts, const gsw_tra
 }
 
 static void close_slab(slab *s) {
-    gsw_distributed_multigrid_destroy(s->multigrid);
-    gsw_distributed_factor_destroy(s->factor);
-    gsw_distributed_matrix_destroy(s->matrix);
+    gsw_preconditioner_destroy(s->preconditioner);
+    gsw_multigrid_destroy(s->multigrid);
+    gsw_factor_destroy(s->factor);
+    gsw_operator_destroy(s->op);
     gsw_partition_destroy(s->partition);
     for (int32_t e = 0; e < GSW_STENCIL_MAX; e++)
         gsw_memory_free(context, s->arrays[e]);
@@ -222,21 +226,14 @@ static const char *kind_name(const settings *set) {
     return set->multigrid ? "mg" : gsw_factor_kind_name(set->kind);
 }
 
-static gsw_preconditioner *preconditioner_of(slab *s) {
-    return s->multigrid ? gsw_distributed_multigrid_preconditioner(s->multigrid)
-                        : gsw_distributed_factor_preconditioner(s->factor);
-}
-
 /* Milliseconds of one of `batch` calls. */
 static double time_calls(slab *s, int product, int batch) {
-    gsw_preconditioner *M = preconditioner_of(s);
-    const gsw_operator *A = gsw_distributed_matrix_operator(s->matrix);
     CHECK(gsw_context_synchronize(context));
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = now_ms();
     for (int i = 0; i < batch; i++)
-        CHECK(product ? gsw_operator_apply(context, A, s->b, s->x)
-                      : gsw_preconditioner_apply(context, M, s->b, s->x));
+        CHECK(product ? gsw_operator_apply(context, s->op, s->b, s->x)
+                      : gsw_preconditioner_apply(context, s->preconditioner, s->b, s->x));
     CHECK(gsw_context_synchronize(context));
     return slowest(now_ms() - begin) / batch;
 }
@@ -262,9 +259,8 @@ static void solve(const settings *set, slab *s, figures *f) {
         CHECK(gsw_context_synchronize(context));
         MPI_Barrier(MPI_COMM_WORLD);
         const double begin = now_ms();
-        const gsw_status status =
-            gsw_krylov(context, (gsw_method)set->method, gsw_distributed_matrix_operator(s->matrix),
-                       preconditioner_of(s), &options, s->b, s->x, &result);
+        const gsw_status status = gsw_krylov(context, (gsw_method)set->method, s->op,
+                                             s->preconditioner, &options, s->b, s->x, &result);
         if (status != GSW_ERROR_NOT_CONVERGED)
             CHECK(status);
         CHECK(gsw_context_synchronize(context));
@@ -306,30 +302,34 @@ static void write_json(settings *set, const char *problem, const figures *f) {
 }
 
 /* The preconditioner; milliseconds. A hierarchy is built twice: the first one warms up. */
-static double set_up(const settings *set, slab *s, const gsw_distributed_factor_options *options) {
-    const gsw_distributed_multigrid_options hierarchy = {
+static double set_up(const settings *set, slab *s, const gsw_factor_options *options) {
+    const gsw_multigrid_options hierarchy = {
         .size = sizeof hierarchy, .scope = set->scope, .cycle_type = set->precision};
     double begin = 0;
     for (int i = 0; i < (set->multigrid ? 2 : 1); i++) {
-        gsw_distributed_multigrid_destroy(s->multigrid);
+        gsw_multigrid_destroy(s->multigrid);
         s->multigrid = NULL;
         CHECK(gsw_context_synchronize(context));
         MPI_Barrier(MPI_COMM_WORLD);
         begin = now_ms();
         if (set->multigrid)
-            CHECK(gsw_distributed_multigrid_create(s->matrix, &hierarchy, &s->multigrid));
+            CHECK(gsw_multigrid_create(context, &s->matrix, &hierarchy, &s->multigrid));
         else
-            CHECK(gsw_distributed_factor_create(s->matrix, options, &s->factor));
+            CHECK(gsw_factor_create(context, &s->matrix, options, &s->factor));
     }
-    return slowest(now_ms() - begin);
+    const double ms = slowest(now_ms() - begin);
+    CHECK(set->multigrid
+              ? gsw_preconditioner_from_multigrid(context, s->multigrid, &s->preconditioner)
+              : gsw_preconditioner_from_factor(context, s->factor, &s->preconditioner));
+    return ms;
 }
 
 /* The same values once more; milliseconds. */
 static double refactor(const settings *set, const slab *s) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = now_ms();
-    CHECK(set->multigrid ? gsw_distributed_multigrid_refactor(s->multigrid)
-                         : gsw_distributed_factor_refactor(s->factor));
+    CHECK(set->multigrid ? gsw_multigrid_refactor(context, s->multigrid, &s->matrix)
+                         : gsw_factor_refactor(context, s->factor, &s->matrix, NULL));
     CHECK(gsw_context_synchronize(context));
     return slowest(now_ms() - begin);
 }
@@ -338,19 +338,19 @@ static void measure(settings *set, const char *problem, const gsw_transport *tra
     char name[32];
     slab s = {.partition = NULL};
     figures f = {.solve_ms = 0};
+    gsw_factor_info info = {.size = sizeof info};
     double ignored;
-    int64_t sent;
     if (!parse(problem, name, &s.grid)) {
         fprintf(stderr, PROGRAM ": %s is not NAME:NXxNYxNZ\n", problem);
         exit(EXIT_FAILURE);
     }
     open_slab(&s, name, set->cuts, transport);
-    const gsw_distributed_factor_options options = {
+    const gsw_factor_options options = {
         .size = sizeof options, .kind = set->kind, .scope = set->scope};
     f.setup_ms = set_up(set, &s, &options);
     f.refactor_ms = refactor(set, &s);
-    if (!set->multigrid)
-        gsw_distributed_factor_bytes(s.factor, &f.factor_bytes, &sent);
+    if (gsw_factor_get_info(s.factor, &info) == GSW_SUCCESS)
+        f.factor_bytes = info.packed_bytes + info.work_bytes;
     fill(&s, s.b, 1);
     CHECK(gsw_memory_set(context, s.x, 0xff, (size_t)s.points * sizeof(double)));
     time_calls(&s, 0, 1);

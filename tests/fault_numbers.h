@@ -137,10 +137,11 @@ static void call_detect(outcome *o, trial *t) {
 static void call_distributed(outcome *o, trial *t) {
     gsw_partition *partition = NULL;
     gsw_distributed_matrix *matrix = NULL;
-    STEP(o, gsw_partition_create(world.context, NULL, &t->matrix->grid, NULL, &partition));
-    MAKE(o, matrix,
-         gsw_distributed_matrix_from_csr(partition, &t->matrix->stencil, &t->matrix->csr, &matrix));
-    STEP(o, gsw_operator_apply(world.context, gsw_distributed_matrix_operator(matrix), t->b, t->x));
+    gsw_matrix view = *t->matrix;
+    STEP(o, gsw_partition_create(world.context, NULL, &view.grid, NULL, &partition));
+    view.partition = partition;
+    MAKE(o, matrix, gsw_distributed_matrix_open(&view, &matrix));
+    STEP(o, gsw_distributed_matrix_multiply(matrix, t->b, t->x));
     note(o, t->x, FAULT_SMALL * sizeof *t->x);
 end:
     gsw_distributed_matrix_destroy(matrix);

@@ -1,6 +1,6 @@
 /* test_cuda_graphs.c: what only a CUDA device has: cycles and loops in graphs, sweeps of sections,
  * and host arrays, which are refused there. */
-#include "sweep/factor.h"
+#include "sweep/packed.h"
 #include "matrix/stencil_facts.h"
 #include "contract/backend.h"
 #include "contract/context.h"
@@ -232,10 +232,10 @@ static void check_sections(const gsw_grid *g, const gsw_stencil *s, gsw_dtype ty
                                             .factor_type = type,
                                             .vector_type = type};
         gsw_factor *factor = NULL;
-        must(context, gsw_factor_open(context, there, &options, section, &factor));
+        must(context, gsw_packed_open(context, there, &options, section, &factor));
         keep(KEPT_FACTOR, NULL, factor);
-        must(context, gsw_factor_queue(context, factor, there));
-        must(context, gsw_factor_await(context, factor));
+        must(context, gsw_packed_queue(context, factor, there));
+        must(context, gsw_packed_await(context, factor));
         ck_assert(factor->section == 0 || (factor->section >= section && factor->section < g->nz));
         *cut += factor->section > 0;
         sweep_by_hand(&exact->view, down, factor->section, given, expected);

@@ -47,9 +47,12 @@ static int everywhere(int right) {
 typedef struct slab {
     gsw_context *context;
     gsw_partition *partition;
-    gsw_distributed_matrix *matrix;
-    gsw_distributed_factor *factor;
-    gsw_distributed_multigrid *multigrid;
+    gsw_matrix matrix;
+    int scattered; /* its arrays are not these */
+    gsw_operator *op;
+    gsw_factor *factor; /* this one or a hierarchy */
+    gsw_multigrid *multigrid;
+    gsw_preconditioner *M;
     int64_t first, points;
     int absent[GSW_STENCIL_MAX]; /* offsets whose arrays are NULL */
     void *arrays[GSW_STENCIL_MAX];
@@ -111,9 +114,12 @@ static gsw_status open_slab(slab *s, const gsw_transport *by, const oracle_matri
     TRY(gsw_memory_alloc(s->context, bytes, (void **)&s->b));
     TRY(gsw_memory_alloc(s->context, bytes, (void **)&s->x));
     TRY(gsw_memory_upload(s->context, s->b, b + s->first, bytes));
-    if (scatters)
-        return gsw_distributed_matrix_scatter(
-            s->partition, 0, gsw_partition_rank(s->partition) == 0 ? whole : NULL, &s->matrix);
+    s->scattered = scatters;
+    if (scatters) {
+        TRY(gsw_partition_scatter(
+            s->partition, 0, gsw_partition_rank(s->partition) == 0 ? whole : NULL, &s->matrix));
+        return gsw_operator_from_matrix(s->context, &s->matrix, &s->op);
+    }
     for (int32_t e = 0; e < whole->stencil.count; e++) {
         if (!s->absent[e])
             TRY(gsw_memory_alloc(s->context,
@@ -123,13 +129,24 @@ static gsw_status open_slab(slab *s, const gsw_transport *by, const oracle_matri
     TRY(upload_values(s, matrix));
     const gsw_stencil_array array = {.values = (const void *const *)s->arrays,
                                      .value_type = whole->array.value_type};
-    return gsw_distributed_matrix_from_stencil(s->partition, &whole->stencil, &array, &s->matrix);
+    TRY(gsw_partition_matrix_from_stencil(s->partition, &whole->stencil, &array, &s->matrix));
+    return gsw_operator_from_matrix(s->context, &s->matrix, &s->op);
+}
+
+static void drop_preconditioner(slab *s) {
+    gsw_preconditioner_destroy(s->M);
+    gsw_multigrid_destroy(s->multigrid);
+    gsw_factor_destroy(s->factor);
+    s->M = NULL;
+    s->multigrid = NULL;
+    s->factor = NULL;
 }
 
 static void close_slab(slab *s) {
-    gsw_distributed_multigrid_destroy(s->multigrid);
-    gsw_distributed_factor_destroy(s->factor);
-    gsw_distributed_matrix_destroy(s->matrix);
+    drop_preconditioner(s);
+    gsw_operator_destroy(s->op);
+    if (s->scattered)
+        gsw_matrix_release(s->context, &s->matrix);
     gsw_partition_destroy(s->partition);
     for (int32_t e = 0; e < GSW_STENCIL_MAX; e++)
         gsw_memory_free(s->context, s->arrays[e]);
@@ -138,28 +155,34 @@ static void close_slab(slab *s) {
 }
 
 static gsw_status make_factor(slab *s, gsw_factor_kind kind, gsw_scope scope) {
-    const gsw_distributed_factor_options options = {
+    const gsw_factor_options options = {
         .size = sizeof options, .kind = kind, .scope = scope, .omega = kind == GSW_SSOR ? 1.3 : 0};
-    gsw_distributed_factor_destroy(s->factor);
-    s->factor = NULL;
-    return gsw_distributed_factor_create(s->matrix, &options, &s->factor);
+    drop_preconditioner(s);
+    TRY(gsw_factor_create(s->context, &s->matrix, &options, &s->factor));
+    return gsw_preconditioner_from_factor(s->context, s->factor, &s->M);
 }
 
-static gsw_preconditioner *preconditioner_of(slab *s) {
-    return s->multigrid ? gsw_distributed_multigrid_preconditioner(s->multigrid)
-                        : gsw_distributed_factor_preconditioner(s->factor);
+static gsw_status refactor(slab *s) {
+    return s->multigrid ? gsw_multigrid_refactor(s->context, s->multigrid, &s->matrix)
+                        : gsw_factor_refactor(s->context, s->factor, &s->matrix, NULL);
+}
+
+static gsw_status make_multigrid(slab *s, const gsw_multigrid_options *options) {
+    drop_preconditioner(s);
+    TRY(gsw_multigrid_create(s->context, &s->matrix, options, &s->multigrid));
+    return gsw_preconditioner_from_multigrid(s->context, s->multigrid, &s->M);
 }
 
 /* The output is poisoned before. */
 static gsw_status apply(slab *s, double *x) {
     const size_t bytes = (size_t)s->points * sizeof(double);
     TRY(gsw_memory_set(s->context, s->x, 0xff, bytes));
-    TRY(gsw_preconditioner_apply(s->context, preconditioner_of(s), s->b, s->x));
+    TRY(gsw_preconditioner_apply(s->context, s->M, s->b, s->x));
     return gsw_memory_download(s->context, x, s->x, bytes);
 }
 
 static gsw_status multiply(slab *s, double *x) {
-    TRY(gsw_operator_apply(s->context, gsw_distributed_matrix_operator(s->matrix), s->b, s->x));
+    TRY(gsw_operator_apply(s->context, s->op, s->b, s->x));
     return gsw_memory_download(s->context, x, s->x, (size_t)s->points * sizeof(double));
 }
 
@@ -219,7 +242,7 @@ static void compare_kind(const char *name, const oracle_matrix *matrix, gsw_fact
         return;
     compare_application(name, g, kind, mine, v);
     for (int i = 0; i < 3; i++) {
-        const int right = (i < 2 || gsw_distributed_factor_refactor(mine->factor) == GSW_SUCCESS) &&
+        const int right = (i < 2 || refactor(mine) == GSW_SUCCESS) &&
                           apply(mine, v->again) == GSW_SUCCESS &&
                           memcmp(v->x, v->again, bytes) == 0;
         check(right, "other bits than before", name, g, (int)kind, i);
@@ -299,13 +322,13 @@ static int process_of(const gsw_grid *g, int64_t row) {
 }
 
 /* Compares how many factors have been made in steps since the count was `before`. A factor is made
- * in steps only if the steps of all processes have succeeded. */
+ * in steps only if the steps of all processes have succeeded, and one process alone takes none. */
 static void check_steps(const char *name, const gsw_grid *g, gsw_factor_kind kind, int64_t before,
                         int64_t expected) {
     int64_t own = gsw_cuda_made_in_steps(context) - before, least = own;
     MPI_Allreduce(&own, &least, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
-    check(expected > 0 ? own == expected : least == 0, "factors made in steps", name, g, (int)kind,
-          (double)own);
+    check(expected > 0 && processes > 1 ? own == expected : least == 0, "factors made in steps",
+          name, g, (int)kind, (double)own);
 }
 
 /* Both factorisations of compare_kind() take steps, or neither does. */
@@ -386,8 +409,8 @@ static void a_factor_follows_values(const making *c, int turns) {
         check(right, "alone", c->name, &g, (int)c->kind, turn);
         if (!right)
             break;
-        const gsw_status status = turn == 0 ? make_factor(&mine, c->kind, GSW_SCOPE_GLOBAL)
-                                            : gsw_distributed_factor_refactor(mine.factor);
+        const gsw_status status =
+            turn == 0 ? make_factor(&mine, c->kind, GSW_SCOPE_GLOBAL) : refactor(&mine);
         check(status == GSW_SUCCESS, "a factor of other values", c->name, &g, (int)c->kind, turn);
         right = everywhere(status == GSW_SUCCESS);
         check_steps(c->name, &g, c->kind, before, c->in_steps && order[turn] != OVERFLOWS);
@@ -548,8 +571,7 @@ static void products_of_thin_slabs(void) {
 static int64_t iterations_of(slab *s, gsw_method method) {
     gsw_krylov_result result = {.size = sizeof result};
     if (gsw_memory_set(s->context, s->x, 0, (size_t)s->points * sizeof(double)) != GSW_SUCCESS ||
-        gsw_krylov(s->context, method, gsw_distributed_matrix_operator(s->matrix),
-                   preconditioner_of(s), NULL, s->b, s->x, &result) != GSW_SUCCESS)
+        gsw_krylov(s->context, method, s->op, s->M, NULL, s->b, s->x, &result) != GSW_SUCCESS)
         return -1;
     return result.iterations;
 }
@@ -607,7 +629,7 @@ static void many_applications_agree(const char *name, int count) {
         const struct timespec nap = {.tv_nsec = rand_r(&seed) % 300 * 1000};
         if (i % 3 == rank % 3)
             nanosleep(&nap, NULL);
-        right = (i % 100 != 99 || gsw_distributed_factor_refactor(s.factor) == GSW_SUCCESS) &&
+        right = (i % 100 != 99 || refactor(&s) == GSW_SUCCESS) &&
                 apply(&s, v.again) == GSW_SUCCESS &&
                 memcmp(v.x, v.again, (size_t)s.points * sizeof(double)) == 0;
     }
@@ -622,7 +644,7 @@ static void many_applications_agree(const char *name, int count) {
 
 typedef struct cycle_case {
     const char *problem;
-    gsw_distributed_multigrid_options options;
+    gsw_multigrid_options options;
 } cycle_case;
 
 /* The matrix of a problem that names a stencil is random: "D3N19:24x20x32". */
@@ -664,28 +686,28 @@ static void a_cycle_is_that_of_the_cpu(const cycle_case *c) {
     const gsw_grid *g = &matrix->view.grid;
     vectors v = make_vectors(oracle_points(g));
     slab mine = {.context = context}, cpu = {.context = host};
-    gsw_distributed_multigrid_info info = {.size = sizeof info}, other = {.size = sizeof other};
+    gsw_multigrid_info info = {.size = sizeof info}, other = {.size = sizeof other};
     const int narrow = c->options.cycle_type == GSW_F32;
-    gsw_distributed_multigrid_options options = c->options, wide;
+    gsw_multigrid_options options = c->options, wide;
     options.size = sizeof options;
     wide = options;
     wide.cycle_type = GSW_F64;
-    int right =
-        open_slab(&mine, transport, matrix, v.b, NULL, 20, 1) == GSW_SUCCESS &&
-        open_slab(&cpu, host_transport, matrix, v.b, NULL, 20, 0) == GSW_SUCCESS &&
-        gsw_distributed_multigrid_create(mine.matrix, &options, &mine.multigrid) == GSW_SUCCESS &&
-        gsw_distributed_multigrid_create(cpu.matrix, &wide, &cpu.multigrid) == GSW_SUCCESS &&
-        gsw_distributed_multigrid_get_info(mine.multigrid, &info) == GSW_SUCCESS &&
-        gsw_distributed_multigrid_get_info(cpu.multigrid, &other) == GSW_SUCCESS;
+    int right = open_slab(&mine, transport, matrix, v.b, NULL, 20, 1) == GSW_SUCCESS &&
+                open_slab(&cpu, host_transport, matrix, v.b, NULL, 20, 0) == GSW_SUCCESS &&
+                make_multigrid(&mine, &options) == GSW_SUCCESS &&
+                make_multigrid(&cpu, &wide) == GSW_SUCCESS &&
+                gsw_multigrid_get_info(mine.multigrid, &info) == GSW_SUCCESS &&
+                gsw_multigrid_get_info(cpu.multigrid, &other) == GSW_SUCCESS;
     check(right, "multigrid: set-up", c->problem, g, -1, c->options.smoother);
     if (right) {
-        check(info.distributed_levels == other.distributed_levels && info.distributed_levels > 0,
-              "levels of several processes", c->problem, g, -1, info.distributed_levels);
+        check(info.shared_levels == other.shared_levels &&
+                  (info.shared_levels > 0 || processes == 1),
+              "levels of several processes", c->problem, g, -1, info.shared_levels);
         right = apply(&mine, v.x) == GSW_SUCCESS && apply(&cpu, v.expected) == GSW_SUCCESS;
         const double error = oracle_error(GSW_F64, mine.points, v.x, v.expected);
         check(right && error <= (narrow ? 2e-4 : 1e-11), "a cycle", c->problem, g, narrow, error);
         for (int i = 0; i < 4; i++) {
-            right = (i < 2 || gsw_distributed_multigrid_refactor(mine.multigrid) == GSW_SUCCESS) &&
+            right = (i < 2 || refactor(&mine) == GSW_SUCCESS) &&
                     apply(&mine, v.again) == GSW_SUCCESS &&
                     memcmp(v.x, v.again, (size_t)mine.points * sizeof(double)) == 0;
             check(right, "other bits of a cycle than before", c->problem, g, -1, i);
@@ -733,8 +755,7 @@ static void cycles_are_those_of_the_cpu(void) {
 static gsw_status cycle_alone(slab *s, gsw_dtype type, double *x) {
     const gsw_multigrid_options options = {.size = sizeof options, .cycle_type = type};
     gsw_multigrid *multigrid;
-    TRY(gsw_multigrid_create(s->context, gsw_distributed_matrix_local(s->matrix), &options,
-                             &multigrid));
+    TRY(gsw_multigrid_create(s->context, &s->matrix, &options, &multigrid));
     gsw_status status = gsw_multigrid_apply(s->context, multigrid, s->b, s->x);
     if (status == GSW_SUCCESS)
         status = gsw_memory_download(s->context, x, s->x, (size_t)s->points * sizeof(double));
@@ -755,32 +776,26 @@ static void multigrid_takes_the_iterations_of_one_process(void) {
         for (int way = 0; way < 4; way++) {
             if (!takes_case((int)i + way))
                 continue;
-            const gsw_distributed_multigrid_options options = {.size = sizeof options,
-                                                               .scope = (gsw_scope)(way % 2),
-                                                               .cycle_type = (gsw_dtype)(way / 2),
-                                                               .whole_points = 500};
+            const gsw_multigrid_options options = {.size = sizeof options,
+                                                   .scope = (gsw_scope)(way % 2),
+                                                   .cycle_type = (gsw_dtype)(way / 2),
+                                                   .whole_points = 500};
             slab mine = {.context = context}, whole = {.context = alone};
             const int right =
                 open_slab(&mine, transport, matrix, v.b, NULL, 30, 0) == GSW_SUCCESS &&
                 open_slab(&whole, NULL, matrix, v.b, NULL, 30, 0) == GSW_SUCCESS &&
-                gsw_distributed_multigrid_create(mine.matrix, &options, &mine.multigrid) ==
-                    GSW_SUCCESS &&
-                gsw_distributed_multigrid_create(whole.matrix, &options, &whole.multigrid) ==
-                    GSW_SUCCESS;
+                make_multigrid(&mine, &options) == GSW_SUCCESS &&
+                make_multigrid(&whole, &options) == GSW_SUCCESS;
             const int64_t here = right ? iterations_of(&mine, method) : 0;
             const int64_t one = right ? iterations_of(&whole, method) : 0;
             check(here > 0 && here == one, "iterations with multigrid", problems[i], g, -1,
                   (double)(100 * here + one));
             /* By default such a small level is brought to all processes: the cycle is that of
              * gsw_multigrid, with the same bits. */
-            const gsw_distributed_multigrid_options small = {
+            const gsw_multigrid_options small = {
                 .size = sizeof small, .scope = options.scope, .cycle_type = options.cycle_type};
-            gsw_distributed_multigrid_destroy(mine.multigrid);
-            mine.multigrid = NULL;
             const int same =
-                right &&
-                gsw_distributed_multigrid_create(mine.matrix, &small, &mine.multigrid) ==
-                    GSW_SUCCESS &&
+                right && make_multigrid(&mine, &small) == GSW_SUCCESS &&
                 apply(&mine, v.x) == GSW_SUCCESS &&
                 cycle_alone(&whole, options.cycle_type, v.alone) == GSW_SUCCESS &&
                 memcmp(v.x, v.alone + mine.first, (size_t)mine.points * sizeof(double)) == 0;
@@ -843,14 +858,14 @@ static void a_silent_pencil_ends_a_factorisation(void) {
     if (rank == 0)
         gsw_cuda_test_hooks(context, INT64_C(10000000000), 0, 0);
     const double begin = gsw_seconds_now();
-    const gsw_status status = gsw_distributed_factor_refactor(s.factor);
+    const gsw_status status = refactor(&s);
     const double seconds = gsw_seconds_now() - begin;
     gsw_cuda_test_hooks(context, INT64_C(10000000000), -1, 0);
     check(status == GSW_ERROR_TIMEOUT || status == GSW_ERROR_COMMUNICATION,
           "the end of a factorisation", "a silent pencil", &g, GSW_ILU0, status);
     check(seconds < 8, "seconds", "a silent pencil", &g, GSW_ILU0, seconds);
-    check(gsw_distributed_factor_refactor(s.factor) != GSW_SUCCESS, "a factorisation after that",
-          "a silent pencil", &g, GSW_ILU0, 0);
+    check(refactor(&s) != GSW_SUCCESS, "a factorisation after that", "a silent pencil", &g,
+          GSW_ILU0, 0);
     check(apply(&s, v.x) != GSW_SUCCESS, "an application after that", "a silent pencil", &g,
           GSW_ILU0, 0);
     close_slab(&s);

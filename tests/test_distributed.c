@@ -14,7 +14,7 @@
 
 typedef struct system_of_test {
     const oracle_matrix *matrix;
-    gsw_distributed_factor_options factor;
+    gsw_factor_options factor;
     int32_t shape[3];
     double wait_limit;
     int repeats, check_product, solve, from_csr, f32;
@@ -45,8 +45,12 @@ static void copy_box(const gsw_grid *g, const gsw_box *box, double *all, double 
 typedef struct part_of_test {
     gsw_context *context;
     gsw_partition *partition;
-    gsw_distributed_matrix *matrix;
-    gsw_distributed_factor *factor;
+    gsw_matrix matrix;
+    gsw_csr csr;   /* of the matrix; or it */
+    int scattered; /* has been made by the library */
+    gsw_operator *A;
+    gsw_factor *factor;
+    gsw_preconditioner *M;
     gsw_box box;
     int64_t points;
     double *arrays[GSW_STENCIL_MAX];
@@ -54,13 +58,14 @@ typedef struct part_of_test {
 } part_of_test;
 
 /* The rows of the box as a CSR; all couplings inside the grid are stored, and zeros where lines
- * end. */
+ * end, which one process alone leaves to gsw_matrix_fit(). */
 static gsw_csr csr_of(const part_of_test *p, const system_of_test *s) {
     const gsw_grid *g = &s->matrix->view.grid;
     const gsw_stencil *stencil = &s->matrix->view.stencil;
     int64_t *row_ptr = malloc((size_t)(p->points + 1) * sizeof *row_ptr), k = 0;
     int64_t *columns = malloc((size_t)(p->points * stencil->count) * sizeof *columns);
     double *values = malloc((size_t)(p->points * stencil->count) * sizeof *values);
+    const int alone = gsw_partition_processes(p->partition) == 1;
     int64_t row = 0;
     for (int64_t z = p->box.begin[2]; z < p->box.end[2]; z++) {
         for (int64_t y = p->box.begin[1]; y < p->box.end[1]; y++) {
@@ -69,7 +74,7 @@ static gsw_csr csr_of(const part_of_test *p, const system_of_test *s) {
                 for (int32_t e = 0; e < stencil->count; e++) {
                     const int64_t i = x + stencil->offsets[e].dx, j = y + stencil->offsets[e].dy,
                                   l = z + stencil->offsets[e].dz;
-                    if (i == g->nx && j == y && l == z && g->nx > 4 &&
+                    if (!alone && i == g->nx && j == y && l == z && g->nx > 4 &&
                         (j < g->ny - 1 || l < g->nz - 1)) {
                         columns[k] = gsw_grid_row(g, i, j, l) + 1; /* of the next line */
                         values[k++] = 0;
@@ -100,15 +105,14 @@ static gsw_status open_matrix(part_of_test *p, const system_of_test *s) {
         copy_box(&whole->grid, &p->box, s->matrix->arrays[e], p->arrays[e], 1);
     }
     if (s->from_csr == 1) {
-        gsw_csr csr = csr_of(p, s);
-        const gsw_status status =
-            gsw_distributed_matrix_from_csr(p->partition, &whole->stencil, &csr, &p->matrix);
-        gsw_csr_free(&csr);
-        return status;
+        p->csr = csr_of(p, s);
+        return gsw_partition_matrix_from_csr(p->partition, &whole->stencil, &p->csr, &p->matrix);
     }
-    if (s->from_csr == 2)
-        return gsw_distributed_matrix_scatter(
+    if (s->from_csr == 2) {
+        p->scattered = 1;
+        return gsw_partition_scatter(
             p->partition, 0, gsw_partition_rank(p->partition) == 0 ? whole : NULL, &p->matrix);
+    }
     for (int32_t e = 0; s->f32 && e < whole->stencil.count; e++)
         for (int64_t i = 0; i < p->points; i++) {
             const float value = (float)p->arrays[e][i];
@@ -116,7 +120,7 @@ static gsw_status open_matrix(part_of_test *p, const system_of_test *s) {
         }
     const gsw_stencil_array array = {.values = (const void *const *)p->arrays,
                                      .value_type = s->f32 ? GSW_F32 : GSW_F64};
-    return gsw_distributed_matrix_from_stencil(p->partition, &whole->stencil, &array, &p->matrix);
+    return gsw_partition_matrix_from_stencil(p->partition, &whole->stencil, &array, &p->matrix);
 }
 
 #define TRY(call)                                                                                  \
@@ -128,18 +132,19 @@ static gsw_status open_matrix(part_of_test *p, const system_of_test *s) {
 
 /* A factorisation fails in the last process. Then all refuse to use it, and new values mend it. */
 static gsw_status spoil_and_mend(part_of_test *p, const hub_rank *rank, system_of_test *s) {
-    gsw_preconditioner *M = gsw_distributed_factor_preconditioner(p->factor);
+    gsw_preconditioner *M = p->M;
     double *diagonal = p->arrays[s->matrix->view.stencil.center], kept = diagonal[0];
     if (rank->rank == s->spoils)
         diagonal[0] = NAN;
-    s->differs |= gsw_distributed_factor_refactor(p->factor) != GSW_ERROR_ZERO_PIVOT;
+    s->differs |=
+        gsw_factor_refactor(p->context, p->factor, &p->matrix, NULL) != GSW_ERROR_ZERO_PIVOT;
     diagonal[0] = kept;
     memset(p->again, 0, (size_t)p->points * sizeof *p->again);
     for (int r = 0; r < 2; r++)
-        s->differs |= gsw_cg(p->context, gsw_distributed_matrix_operator(p->matrix), M, NULL, p->b,
-                             p->again, NULL) != GSW_ERROR_INVALID_ARGUMENT;
+        s->differs |=
+            gsw_cg(p->context, p->A, M, NULL, p->b, p->again, NULL) != GSW_ERROR_INVALID_ARGUMENT;
     s->differs |= gsw_preconditioner_apply(p->context, M, p->b, p->again) == GSW_SUCCESS;
-    TRY(gsw_distributed_factor_refactor(p->factor));
+    TRY(gsw_factor_refactor(p->context, p->factor, &p->matrix, NULL));
     TRY(gsw_preconditioner_apply(p->context, M, p->b, p->again));
     s->differs |= memcmp(p->x, p->again, (size_t)p->points * sizeof *p->x) != 0;
     return GSW_SUCCESS;
@@ -153,9 +158,8 @@ static gsw_status solve_several(part_of_test *p, system_of_test *s, gsw_precondi
     gsw_krylov_result results[2] = {{.size = sizeof results[0]}, {.size = sizeof results[0]}};
     for (int i = 0; i < 2; i++)
         memcpy(b + i * p->points, p->b, bytes);
-    const gsw_status status =
-        gsw_krylov_many(p->context, s->method, gsw_distributed_matrix_operator(p->matrix), M, NULL,
-                        2, b, p->points, x, p->points, results);
+    const gsw_status status = gsw_krylov_many(p->context, s->method, p->A, M, NULL, 2, b, p->points,
+                                              x, p->points, results);
     for (int i = 0; i < 2; i++)
         s->differs |= memcmp(x + i * p->points, p->x, bytes) != 0 ||
                       results[i].iterations != iterations || !results[i].converged;
@@ -184,21 +188,22 @@ static gsw_status work(part_of_test *p, hub_rank *rank, const gsw_transport *tra
     p->again = malloc((size_t)p->points * sizeof(double));
     copy_box(g, &p->box, (double *)(uintptr_t)s->b, p->b, 1);
     TRY(open_matrix(p, s));
+    TRY(gsw_operator_from_matrix(p->context, &p->matrix, &p->A));
     if (s->check_product) {
-        TRY(gsw_operator_apply(p->context, gsw_distributed_matrix_operator(p->matrix), p->b, p->x));
+        TRY(gsw_operator_apply(p->context, p->A, p->b, p->x));
         copy_box(g, &p->box, s->product, p->x, 0);
     }
-    TRY(gsw_distributed_factor_create(p->matrix, &s->factor, &p->factor));
+    TRY(gsw_factor_create(p->context, &p->matrix, &s->factor, &p->factor));
+    TRY(gsw_preconditioner_from_factor(p->context, p->factor, &p->M));
     if (s->strays && rank->rank == 1)
-        return gsw_distributed_factor_refactor(p->factor);
-    gsw_preconditioner *M = gsw_distributed_factor_preconditioner(p->factor);
+        return gsw_factor_refactor(p->context, p->factor, &p->matrix, NULL);
+    gsw_preconditioner *M = p->M;
     for (int64_t i = 0; i < p->points; i++)
         p->x[i] = NAN;
     if (s->solve) {
         gsw_krylov_result result = {.size = sizeof result};
         memset(p->x, 0, (size_t)p->points * sizeof *p->x);
-        TRY(gsw_krylov(p->context, s->method, gsw_distributed_matrix_operator(p->matrix), M, NULL,
-                       p->b, p->x, &result));
+        TRY(gsw_krylov(p->context, s->method, p->A, M, NULL, p->b, p->x, &result));
         s->iterations[rank->rank] = result.iterations;
         TRY(solve_several(p, s, M, result.iterations));
     } else {
@@ -207,7 +212,7 @@ static gsw_status work(part_of_test *p, hub_rank *rank, const gsw_transport *tra
     copy_box(g, &p->box, s->x, p->x, 0);
     for (int r = 0; r < s->repeats; r++) {
         if (r % 2 == 1)
-            TRY(gsw_distributed_factor_refactor(p->factor));
+            TRY(gsw_factor_refactor(p->context, p->factor, &p->matrix, NULL));
         TRY(gsw_preconditioner_apply(p->context, M, p->b, p->again));
         if (memcmp(p->x, p->again, (size_t)p->points * sizeof *p->x) != 0)
             s->differs = 1;
@@ -216,8 +221,12 @@ static gsw_status work(part_of_test *p, hub_rank *rank, const gsw_transport *tra
 }
 
 static void close_part(part_of_test *p) {
-    gsw_distributed_factor_destroy(p->factor);
-    gsw_distributed_matrix_destroy(p->matrix);
+    gsw_preconditioner_destroy(p->M);
+    gsw_factor_destroy(p->factor);
+    gsw_operator_destroy(p->A);
+    if (p->scattered)
+        gsw_matrix_release(p->context, &p->matrix);
+    gsw_csr_free(&p->csr);
     gsw_partition_destroy(p->partition);
     gsw_context_destroy(p->context);
     for (int32_t e = 0; e < GSW_STENCIL_MAX; e++)
@@ -661,7 +670,7 @@ typedef enum difference {
     IN_OMEGA,
     IN_ROOT,
     NO_PARTITION,
-    NO_MATRIX,
+    NO_OPERATOR,
     NO_FACTOR,
     IN_RTOL,
     IN_METHOD,
@@ -688,8 +697,9 @@ static gsw_status solve_differently(part_of_test *p, difference in, int other) {
     }
     const void *values[7] = {others, others, others, center, others, others, others};
     const gsw_stencil_array array = {.values = values, .value_type = GSW_F64};
-    TRY(gsw_distributed_matrix_from_stencil(p->partition, &stencil, &array, &p->matrix));
-    const gsw_operator *A = gsw_distributed_matrix_operator(p->matrix);
+    TRY(gsw_partition_matrix_from_stencil(p->partition, &stencil, &array, &p->matrix));
+    TRY(gsw_operator_from_matrix(p->context, &p->matrix, &p->A));
+    const gsw_operator *A = p->A;
     gsw_krylov_options options = {.size = sizeof options};
     gsw_random_vector(7, POINTS, b);
     options.rtol = other && in == IN_RTOL ? -1 : 1e-8;
@@ -712,8 +722,9 @@ static gsw_status call_differently(part_of_test *p, const differing_calls *d, in
     options.processes[1] = other && in == IN_CUTS ? 3 : 1;
     TRY(gsw_partition_create(p->context, transport, other && in == NO_GRID ? NULL : &g, &options,
                              other && in == NO_PARTITION ? NULL : &p->partition));
+    p->scattered = in == IN_ROOT;
     if (in == IN_ROOT)
-        return gsw_distributed_matrix_scatter(p->partition, other ? 1 : 0, whole, &p->matrix);
+        return gsw_partition_scatter(p->partition, other ? 1 : 0, whole, &p->matrix);
     gsw_stencil stencil = whole->stencil;
     if (other && in == IN_STENCIL)
         stencil.offsets[0].dz = -2;
@@ -721,18 +732,19 @@ static gsw_status call_differently(part_of_test *p, const differing_calls *d, in
                                      .value_type = GSW_F64};
     if (in >= IN_RTOL)
         return solve_differently(p, in, other);
-    TRY(gsw_distributed_matrix_from_stencil(p->partition, &stencil, &array,
-                                            other && in == NO_MATRIX ? NULL : &p->matrix));
-    gsw_distributed_factor_options factor = {.size = sizeof factor,
-                                             .kind = GSW_SSOR,
-                                             .scope = GSW_SCOPE_GLOBAL,
-                                             .omega = other && in == IN_OMEGA ? 1.25 : 1.5};
+    TRY(gsw_partition_matrix_from_stencil(p->partition, &stencil, &array, &p->matrix));
+    TRY(gsw_operator_from_matrix(p->context, &p->matrix,
+                                 other && in == NO_OPERATOR ? NULL : &p->A));
+    gsw_factor_options factor = {.size = sizeof factor,
+                                 .kind = GSW_SSOR,
+                                 .scope = GSW_SCOPE_GLOBAL,
+                                 .omega = other && in == IN_OMEGA ? 1.25 : 1.5};
     if (other && in == IN_KIND)
         factor.kind = GSW_ILU0;
     if (other && in == IN_SCOPE)
         factor.scope = GSW_SCOPE_LOCAL;
-    return gsw_distributed_factor_create(p->matrix, &factor,
-                                         other && in == NO_FACTOR ? NULL : &p->factor);
+    return gsw_factor_create(p->context, &p->matrix, &factor,
+                             other && in == NO_FACTOR ? NULL : &p->factor);
 }
 
 static void differing_body(hub_rank *rank, const gsw_transport *transport, void *user) {
@@ -756,7 +768,7 @@ START_TEST(calls_that_differ_between_processes_are_refused_by_all) {
                                                       "options: process 1",
                                                       "root: process 1",
                                                       "partition is NULL",
-                                                      "matrix is NULL",
+                                                      "op is NULL",
                                                       "factor is NULL",
                                                       "rtol is -1",
                                                       "options or count: process 1",
@@ -778,7 +790,7 @@ START_TEST(a_bad_pivot_is_reported_by_all) {
     const int64_t row = 3 + 9 * (2 + 7 * 5);
     for (int32_t e = 0; e < 7; e++)
         ((double *)small.matrix->arrays[e])[row] = 0;
-    static const gsw_distributed_factor_options options[] = {
+    static const gsw_factor_options options[] = {
         {.kind = GSW_ILU0, .scope = GSW_SCOPE_GLOBAL},
         {.kind = GSW_ILU0, .scope = GSW_SCOPE_LOCAL},
         {.kind = GSW_ILU0, .scope = GSW_SCOPE_LOCAL, .overlap = 1},

@@ -10,7 +10,7 @@
 
 typedef struct system_of_test {
     const gsw_matrix *whole;
-    gsw_distributed_multigrid_options options;
+    gsw_multigrid_options options;
     gsw_method method;
     int32_t shape[3];
     int cycles;      /* 1: one cycle; 0: a whole solve */
@@ -24,7 +24,7 @@ typedef struct system_of_test {
     char message[HUB_PROCESSES][512];
     int iterations[HUB_PROCESSES];
     double residual;
-    gsw_distributed_multigrid_info info;
+    gsw_multigrid_info info;
 } system_of_test;
 
 #define TRY(call)                                                                                  \
@@ -37,20 +37,20 @@ typedef struct system_of_test {
 typedef struct part_of_test {
     gsw_context *context;
     gsw_partition *partition;
-    gsw_distributed_matrix *matrix;
-    gsw_distributed_multigrid *multigrid;
+    gsw_matrix matrix;
+    gsw_operator *A;
+    gsw_multigrid *multigrid;
+    gsw_preconditioner *M;
     double *b, *x;
 } part_of_test;
 
 static gsw_status solve(part_of_test *p, int rank, system_of_test *s) {
-    gsw_preconditioner *M = gsw_distributed_multigrid_preconditioner(p->multigrid);
     if (s->cycles)
-        return gsw_preconditioner_apply(p->context, M, p->b, p->x);
+        return gsw_preconditioner_apply(p->context, p->M, p->b, p->x);
     gsw_krylov_options options = {.size = sizeof options, .max_iterations = 60};
     gsw_krylov_result result = {.size = sizeof result};
     options.nullspace = s->singular ? GSW_NULLSPACE_CONSTANT : GSW_NULLSPACE_NONE;
-    TRY(gsw_krylov(p->context, s->method, gsw_distributed_matrix_operator(p->matrix), M, &options,
-                   p->b, p->x, &result));
+    TRY(gsw_krylov(p->context, s->method, p->A, p->M, &options, p->b, p->x, &result));
     s->iterations[rank] = (int)result.iterations;
     if (rank == 0)
         s->residual = result.residual;
@@ -68,24 +68,24 @@ static gsw_status work(part_of_test *p, hub_rank *rank, const gsw_transport *tra
     p->b = malloc(points * sizeof(double));
     p->x = calloc(points, sizeof(double));
     TRY(gsw_partition_distribute(p->partition, 0, rank->rank == 0 ? s->b : NULL, p->b));
-    TRY(gsw_distributed_matrix_scatter(p->partition, 0, rank->rank == 0 ? s->whole : NULL,
-                                       &p->matrix));
-    gsw_distributed_multigrid_options own = s->options;
+    TRY(gsw_partition_scatter(p->partition, 0, rank->rank == 0 ? s->whole : NULL, &p->matrix));
+    TRY(gsw_operator_from_matrix(p->context, &p->matrix, &p->A));
+    gsw_multigrid_options own = s->options;
     own.post_sweeps += s->differs && rank->rank == 1;
-    TRY(gsw_distributed_multigrid_create(p->matrix, &own, &p->multigrid));
+    TRY(gsw_multigrid_create(p->context, &p->matrix, &own, &p->multigrid));
+    TRY(gsw_preconditioner_from_multigrid(p->context, p->multigrid, &p->M));
     if (s->refactor) {
-        const gsw_matrix *local = gsw_distributed_matrix_local(p->matrix);
-        for (int32_t e = 0; e < local->stencil.count; e++)
+        for (int32_t e = 0; e < p->matrix.stencil.count; e++)
             for (size_t i = 0; i < points; i++)
-                ((double *)(uintptr_t)local->array.values[e])[i] *= 2;
+                ((double *)(uintptr_t)p->matrix.array.values[e])[i] *= 2;
         for (size_t i = 0; i < points; i++)
             p->b[i] *= 2;
-        TRY(gsw_distributed_multigrid_refactor(p->multigrid));
+        TRY(gsw_multigrid_refactor(p->context, p->multigrid, &p->matrix));
     }
     TRY(solve(p, rank->rank, s));
     if (rank->rank == 0) {
         s->info.size = sizeof s->info;
-        TRY(gsw_distributed_multigrid_get_info(p->multigrid, &s->info));
+        TRY(gsw_multigrid_get_info(p->multigrid, &s->info));
     }
     return gsw_partition_collect(p->partition, 0, p->x, rank->rank == 0 ? s->x : NULL);
 }
@@ -95,8 +95,10 @@ static void body(hub_rank *rank, const gsw_transport *transport, void *user) {
     part_of_test p = {.context = oracle_context(1)};
     s->status[rank->rank] = work(&p, rank, transport, s);
     snprintf(s->message[rank->rank], sizeof s->message[0], "%s", gsw_context_message(p.context));
-    gsw_distributed_multigrid_destroy(p.multigrid);
-    gsw_distributed_matrix_destroy(p.matrix);
+    gsw_preconditioner_destroy(p.M);
+    gsw_multigrid_destroy(p.multigrid);
+    gsw_operator_destroy(p.A);
+    gsw_matrix_release(p.context, &p.matrix);
     gsw_partition_destroy(p.partition);
     gsw_context_destroy(p.context);
     free(p.b);
@@ -192,7 +194,7 @@ START_TEST(global_cycles_are_those_of_one_process) {
         const double error = oracle_error(GSW_F64, points, x, expected);
         ck_assert_msg(error <= 1e-11, "%s, shape %d: error %g", cases[_i].problem, j, error);
         if (shapes[j][0] == 2)
-            ck_assert_int_eq(s.info.distributed_levels, cases[_i].levels);
+            ck_assert_int_eq(s.info.shared_levels, cases[_i].levels);
         s.cycles = 0;
         run(shapes[j][0], &s);
         memcpy(solution, x, (size_t)points * sizeof *x);
@@ -294,7 +296,7 @@ START_TEST(levels_are_whole_from_the_points_asked_for) {
                             .x = x};
         run(3, &s);
         iterations = i == 0 ? s.iterations[0] : iterations;
-        ck_assert_int_eq(s.info.distributed_levels, asked[i].levels);
+        ck_assert_int_eq(s.info.shared_levels, asked[i].levels);
         ck_assert_int_eq(s.iterations[0], iterations);
         ck_assert_double_le(s.residual, 1e-8);
     }
@@ -311,7 +313,7 @@ START_TEST(wrong_arguments_are_refused_by_all) {
     const int64_t points = oracle_points(&g);
     double *b = oracle_vector(GSW_F64, 3, points), *x = oracle_vector(GSW_F64, 4, points);
     const struct {
-        gsw_distributed_multigrid_options options;
+        gsw_multigrid_options options;
         gsw_status status;
         const char *message;
     } wrong[] = {
@@ -321,7 +323,7 @@ START_TEST(wrong_arguments_are_refused_by_all) {
         {{.pre_sweeps = -1}, GSW_ERROR_INVALID_ARGUMENT, "options->pre_sweeps -1"},
         {{.post_sweeps = 2000}, GSW_ERROR_INVALID_ARGUMENT, "options->post_sweeps 2000"},
         {{.cycle_type = (gsw_dtype)5}, GSW_ERROR_INVALID_ARGUMENT, "options->cycle_type 5"},
-        {{.cycle_type = GSW_F32}, GSW_ERROR_UNSUPPORTED, "options->cycle_type is f32; on several"},
+        {{.cycle = GSW_CYCLE_W}, GSW_ERROR_UNSUPPORTED, "has V cycles"},
         {{.whole_points = -3}, GSW_ERROR_INVALID_ARGUMENT, "options->whole_points -3"},
         {{.post_sweeps = 2}, GSW_ERROR_INVALID_ARGUMENT, "options: process 1 passes another one"},
         {{.smoother = GSW_SMOOTHER_AUTO},

@@ -2,7 +2,7 @@
  * solves in the form against solves without it.
  *
  * GSW_TEST_STRIDE=6 in the environment tries one grid in six on a device (see device.h). */
-#include "sweep/factor.h"
+#include "sweep/packed.h"
 #include "cpu/backend.h"
 #include "cpu/reference/reference.h"
 #include "geometry/named_shapes.h"
@@ -108,7 +108,7 @@ static void check_operator(const gsw_matrix *host, gsw_factor_options options, i
     gsw_split split = {
         .k = keep_upload(context, y, bytes), .right = right, .left = symmetric ? right : NULL};
     int fits = -1, positive = 1;
-    must(context, gsw_factor_open(context, matrix, &unit, 0, &split.parts));
+    must(context, gsw_packed_open(context, matrix, &unit, 0, &split.parts));
     keep(KEPT_FACTOR, NULL, split.parts);
     ck_assert(truth_pivots(host, &options, pivots));
     for (int64_t i = 0; i < n; i++) {

@@ -125,24 +125,19 @@ END_TEST
 START_TEST(partitions) {
     const gsw_grid *g = &grids[_i];
     gsw_partition *partition = NULL;
-    gsw_distributed_matrix *matrix = NULL;
-    gsw_distributed_factor *factor = NULL;
-    gsw_distributed_multigrid *multigrid = NULL;
+    gsw_matrix matrix;
+    gsw_factor *factor = NULL;
+    gsw_multigrid *multigrid = NULL;
     const gsw_stencil *stencil = oracle_stencil_named("D3N7");
     gsw_status status = gsw_partition_create(context, NULL, g, NULL, &partition);
     if (status == GSW_SUCCESS)
-        status = gsw_distributed_matrix_from_stencil(partition, stencil, &zeros, &matrix);
+        status = gsw_partition_matrix_from_stencil(partition, stencil, &zeros, &matrix);
     if (status != GSW_SUCCESS) {
         refused(status, "partition", g);
     } else {
-        for (int scope = 0; scope < 2; scope++) {
-            const gsw_distributed_factor_options options = {.size = sizeof options,
-                                                            .scope = (gsw_scope)scope};
-            refused(gsw_distributed_factor_create(matrix, &options, &factor), "factor", g);
-        }
-        refused(gsw_distributed_multigrid_create(matrix, NULL, &multigrid), "multigrid", g);
+        refused(gsw_factor_create(context, &matrix, NULL, &factor), "factor", g);
+        refused(gsw_multigrid_create(context, &matrix, NULL, &multigrid), "multigrid", g);
     }
-    gsw_distributed_matrix_destroy(matrix);
     gsw_partition_destroy(partition);
 }
 END_TEST

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <gridsweep/distributed.h>
+#include <gridsweep/partition.h>
 
 enum { HUB_PROCESSES = 12, HUB_TAGS = 8 };
 

@@ -108,9 +108,9 @@ typedef gsw_status (*gsw_sum_fn)(void *user, gsw_context *context, int count, do
 /* For vectors whose entries are spread over several processes: from now on the Krylov methods
  * (krylov.h) of this context pass every sum over a vector's entries to `sum`, and so all processes
  * take the same steps. Each process calls the method with its own points, and with an operator and
- * a preconditioner that exchange what they need. gsw_partition_create() in distributed.h calls it.
+ * a preconditioner that exchange what they need. gsw_partition_create() in partition.h calls it.
  * `sum` NULL: the sums of this process are all. With CUDA the host then waits for each sum.
- * Other calls of the library, such as gsw_choose(), do not use `sum`.
+ * gsw_choose() and solvers (solve.h) use `sum` for matrices on a partition.
  * Errors: INVALID_ARGUMENT (context NULL). */
 GSW_API
 gsw_status gsw_context_set_sum(gsw_context *context, gsw_sum_fn sum, void *user);

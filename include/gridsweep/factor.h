@@ -66,6 +66,14 @@ typedef enum gsw_factor_kind {
     GSW_FACTOR_LU = 7 /* gsw_factor_create_lu() only */
 } gsw_factor_kind;
 
+/* What a preconditioner on several processes covers (partition.h); one process has no use for it.
+ */
+typedef enum gsw_scope { GSW_SCOPE_LOCAL = 0, GSW_SCOPE_GLOBAL = 1 } gsw_scope;
+
+/* "local" or "global". */
+GSW_API
+const char *gsw_scope_name(gsw_scope scope);
+
 /* If all members except `size` are 0: ILU(0), fp64 throughout, no transpose, refuse bad pivots. */
 typedef struct gsw_factor_options {
     size_t size; /* sizeof this struct, set by the caller */
@@ -79,6 +87,9 @@ typedef struct gsw_factor_options {
     double omega;          /* SSOR: 0 < omega < 2; 0 means 1 (symmetric Gauss-Seidel) */
     double pivot_shift;    /* > 0: a bad pivot becomes +-pivot_shift times the row's largest
                               |coefficient| instead of an error; 0: error */
+    gsw_scope scope;
+    int64_t overlap; /* LOCAL: planes of other boxes. The preconditioner of a symmetric matrix is
+                        then not symmetric: use BiCGSTAB or GMRES */
 } gsw_factor_options;
 
 typedef struct gsw_factor gsw_factor;
@@ -97,6 +108,7 @@ typedef struct gsw_factor_info {
     int64_t shifted_pivots; /* pivots replaced in the last (re)factorisation */
     int64_t first_bad_row;  /* lowest row (0-based) whose pivot ended the last
                                factorisation, or -1 */
+    int64_t sent_bytes;     /* that one solve sends from this process */
 } gsw_factor_info;
 
 /* Factorises `matrix` into a new factor: the usual way to create one. `options` may be NULL. The

@@ -18,7 +18,7 @@
  *   the same for several b                    gsw_krylov_many()                 krylov.h
  *   a preconditioner that uses sweeps         gsw_factor                        factor.h
  *   large grids with diffusion or pressure    gsw_multigrid                     multigrid.h
- *   one grid on several processes             gsw_partition                   distributed.h
+ *   one grid on several processes             gsw_partition                     partition.h
  *   a smoother for your own multigrid         gsw_smooth()                      smooth.h
  *   Jacobi or Chebyshev, sweeps fused         gsw_relax_create()                relax.h
  *   a matrix that you never store             gsw_operator from a callback      operator.h
@@ -89,7 +89,7 @@
 #include <gridsweep/krylov.h>
 #include <gridsweep/choice.h>
 #include <gridsweep/solve.h>
-#include <gridsweep/distributed.h>
+#include <gridsweep/partition.h>
 #include <gridsweep/io.h>
 #include <gridsweep/problem.h>
 #include <gridsweep/tune.h>

@@ -77,13 +77,17 @@ typedef struct gsw_stencil_array {
 
 typedef enum gsw_format { GSW_FORMAT_CSR = 0, GSW_FORMAT_STENCIL = 1 } gsw_format;
 
+typedef struct gsw_partition gsw_partition;
+
 /* A matrix on a grid. All solvers take one. */
 typedef struct gsw_matrix {
     gsw_grid grid;
     gsw_stencil stencil;
     gsw_format format;
-    gsw_csr csr;             /* where format is GSW_FORMAT_CSR */
-    gsw_stencil_array array; /* where format is GSW_FORMAT_STENCIL */
+    gsw_csr csr;              /* where format is GSW_FORMAT_CSR */
+    gsw_stencil_array array;  /* where format is GSW_FORMAT_STENCIL */
+    gsw_partition *partition; /* NULL: the arrays hold the whole grid; else the rows of the own box
+                                 (partition.h) */
 } gsw_matrix;
 
 /* These two fill *matrix from its parts: use the first for CSR, the second for one array per

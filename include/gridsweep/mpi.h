@@ -1,4 +1,4 @@
-/* gridsweep/mpi.h: the transport of distributed.h with MPI.
+/* gridsweep/mpi.h: the transport of partition.h with MPI.
  *
  * Link with libgridsweep_mpi besides libgridsweep (CMake: gridsweep::mpi; pkg-config:
  * gridsweep-mpi). The core library needs no MPI. */
@@ -6,7 +6,7 @@
 #define GRIDSWEEP_MPI_H
 
 #include <mpi.h>
-#include <gridsweep/distributed.h>
+#include <gridsweep/partition.h>
 
 #ifdef __cplusplus
 extern "C" {

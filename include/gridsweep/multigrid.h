@@ -122,9 +122,13 @@ typedef struct gsw_multigrid_options {
     int64_t coarsest_points; /* a level of at most this many points is solved directly; 0 means 200,
                                 on CUDA 520; at most 2000 */
     gsw_interpolation interpolation; /* INJECTION ignores theta */
-    int max_levels; /* at most 64; 0 means as many as the direct solve needs. If the last level has
-                       more points than coarsest_points, one step smooths it (SYMGS in place of
-                       GS) instead of a direct solve; `direct` of the level is then 0 */
+    int max_levels;  /* at most 64; 0 means as many as the direct solve needs. If the last level has
+                        more points than coarsest_points, one step smooths it (SYMGS in place of
+                        GS) instead of a direct solve; `direct` of the level is then 0 */
+    gsw_scope scope; /* of the sweeps on several processes (partition.h) */
+    int64_t whole_points; /* there: a level of at most so many points is brought to all processes
+                             (in fp32 also one that is little larger than the coarsest); 0: the
+                             library decides by its points and those of the finest */
 } gsw_multigrid_options;
 
 typedef struct gsw_multigrid gsw_multigrid;
@@ -147,6 +151,9 @@ typedef struct gsw_multigrid_info {
                                    because their couplings gave no weights */
     gsw_interpolation interpolation;
     int direct; /* 1: the coarsest level is solved directly; 0: it is smoothed, see max_levels */
+    int shared_levels; /* the finest ones, which several processes share; each process has the
+                          others whole */
+    gsw_scope scope;   /* of the sweeps on these */
 } gsw_multigrid_info;
 
 /* Describes one level; level 0 is the finest. The library fills `size` bytes. */
@@ -202,8 +209,9 @@ GSW_API
 gsw_status gsw_preconditioner_from_multigrid(gsw_context *context, gsw_multigrid *multigrid,
                                              gsw_preconditioner **preconditioner);
 
-/* These two describe the hierarchy and one level of it. Errors: INVALID_ARGUMENT (NULL, size, no
- * such level). */
+/* These two describe the hierarchy and one level of it; `bytes` are those of this process. The
+ * second one and gsw_multigrid_extract() are for hierarchies of one process. Errors:
+ * INVALID_ARGUMENT (NULL, size, no such level). */
 GSW_API
 gsw_status gsw_multigrid_get_info(const gsw_multigrid *multigrid, gsw_multigrid_info *info);
 GSW_API

@@ -35,8 +35,9 @@ typedef struct gsw_operator gsw_operator;
 
 /* Creates an operator that multiplies with `matrix`, for a matrix that is stored. It copies the
  * view, including the list of pointers of stencil arrays. The arrays stay yours and must outlive
- * the operator. If you change their values, the operator has the new values. On failure *op is
- * NULL. Errors: INVALID_ARGUMENT, OVERFLOW, OUT_OF_MEMORY. */
+ * the operator. If you change their values, the operator has the new values (not those of a CSR on
+ * several processes, see partition.h). On failure *op is NULL. Errors: INVALID_ARGUMENT, OVERFLOW,
+ * OUT_OF_MEMORY. */
 GSW_API
 gsw_status gsw_operator_from_matrix(gsw_context *context, const gsw_matrix *matrix,
                                     gsw_operator **op);

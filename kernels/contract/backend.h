@@ -42,6 +42,10 @@ struct gsw_factor {
 
     /* A dealt factor (slab_ops.h), which has no ghosts; NULL: it is not. */
     const gsw_deal *deal;
+
+    /* On several processes: what does the work, and `packed` is NULL. The backend does not see such
+     * a factor. */
+    struct gsw_distributed_factor *shared;
 };
 
 /* Eisenstat's form of a matrix A = L + D + U and of a factor M = (E + L) E^-1 (E + U) with the same

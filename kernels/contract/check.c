@@ -151,6 +151,9 @@ gsw_status gsw_array_check_on_grid(gsw_context *context, const gsw_grid *grid,
 
 gsw_status gsw_matrix_check(gsw_context *context, const gsw_matrix *matrix) {
     GSW_REQUIRE(context, matrix, "matrix is NULL");
+    if (matrix->partition)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "matrix is on a partition; this call takes one of a single process");
     if (matrix->format == GSW_FORMAT_CSR)
         return gsw_csr_check_on_grid(context, &matrix->grid, &matrix->stencil, &matrix->csr);
     GSW_REQUIRE(context, matrix->format == GSW_FORMAT_STENCIL,

@@ -35,7 +35,8 @@ gsw_status gsw_check_place(gsw_context *context, const gsw_vector *vectors, int 
 gsw_status gsw_matrix_check_place(gsw_context *context, const gsw_matrix *matrix);
 
 /* Checks a view, which the caller may have filled by hand, as its constructor would. Does not check
- * the contents of the arrays. Errors: INVALID_ARGUMENT, OVERFLOW. */
+ * the contents of the arrays. Errors: INVALID_ARGUMENT, OVERFLOW, UNSUPPORTED (a matrix on a
+ * partition: who takes one looks for it first). */
 gsw_status gsw_matrix_check(gsw_context *context, const gsw_matrix *matrix);
 
 /* Checks everything except the contents of the arrays. `values` may be NULL where `needs_values` is

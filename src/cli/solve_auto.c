@@ -6,11 +6,6 @@
 #include "output/output.h"
 #include "output/result.h"
 
-/* Between two looks at the least residual, and what must be left of it at most: a method that is
- * slower takes 240 iterations and more to 1e-8. */
-#define LOOK_ITERATIONS 30
-#define LOOK_SHARE      0.1
-
 int cli_solve_precond(const cli_options *options) {
     return options->precond < 0 ? CLI_PRECOND_AUTO : options->precond;
 }
@@ -93,16 +88,7 @@ static int watch_attempt(void *user, int64_t iteration, double residual) {
         cli_history_add(&attempts->history,
                         (cli_history_entry){attempts->result.iterations + iteration, residual,
                                             solve_ms_of(watch)});
-    if (!watch->watching)
-        return 0;
-    if (iteration == 0)
-        watch->best = watch->before = residual;
-    watch->best = residual < watch->best ? residual : watch->best;
-    if (iteration == 0 || iteration % LOOK_ITERATIONS != 0)
-        return 0;
-    watch->stagnates = !(watch->best <= LOOK_SHARE * watch->before);
-    watch->before = watch->best;
-    return watch->stagnates;
+    return 0;
 }
 
 gsw_krylov_options cli_krylov_options(const cli_options *options, cli_attempts *attempts) {
@@ -121,28 +107,7 @@ gsw_krylov_options cli_krylov_options(const cli_options *options, cli_attempts *
 void cli_watch_start(const cli_options *options, const gsw_solver *solver, cli_attempts *attempts) {
     attempts->watch = (cli_watch){.solver = solver, .setup_ms = setup_ms_of(solver)};
     cli_progress_start(&attempts->watch.progress, options);
-    attempts->watch.begin_ms = cli_now_ms() - attempts->result.solve_ms;
-}
-
-void cli_attempt(const cli_options *options, gsw_context *context, const gsw_operator *op,
-                 gsw_preconditioner *preconditioner, bool multigrid, const double *b, double *x,
-                 cli_attempts *attempts) {
-    const gsw_krylov_result before = attempts->result;
-    const cli_auto *automatic = &attempts->automatic;
-    gsw_krylov_result result = {.size = sizeof result};
-    gsw_krylov_options wanted = cli_krylov_options(options, attempts);
-    wanted.max_iterations = options->max_iter - before.iterations;
-    cli_watch_start(options, NULL, attempts);
-    attempts->watch.watching = multigrid && automatic->precond && !is_singular(options, automatic);
-    attempts->status =
-        gsw_krylov(context, attempts->method, op, preconditioner, &wanted, b, x, &result);
-    cli_progress_finish(&attempts->watch.progress);
-    result.iterations += before.iterations;
-    result.eisenstat += before.eisenstat;
-    result.solve_ms += before.solve_ms;
-    attempts->result = result;
-    (void)snprintf(attempts->message, sizeof attempts->message, "%s",
-                   attempts->status != GSW_SUCCESS ? gsw_context_message(context) : "");
+    attempts->watch.begin_ms = cli_now_ms();
 }
 
 void cli_auto_start(const cli_options *options, cli_auto *automatic) {
@@ -163,38 +128,6 @@ void cli_auto_print(const cli_options *options, const cli_auto *automatic) {
                   options->rhs == NULL || strcmp(options->rhs, "ones") == 0
                       ? " and a b that is not constant (--rhs)"
                       : "");
-}
-
-cli_next cli_auto_next(const cli_options *options, const cli_attempts *attempts) {
-    const cli_auto *automatic = &attempts->automatic;
-    const cli_watch *watch = &attempts->watch;
-    const gsw_status status = attempts->status;
-    const bool failed = status == GSW_ERROR_BREAKDOWN || status == GSW_ERROR_NON_FINITE;
-    const bool indefinite =
-        status == GSW_ERROR_BREAKDOWN && attempts->method == GSW_CG && automatic->method;
-    const bool stagnates = status == GSW_ERROR_STOPPED && watch->stagnates;
-    const bool change = watch->watching && (failed || stagnates);
-    if (is_singular(options, automatic) || attempts->result.iterations >= options->max_iter)
-        return (cli_next){.again = false};
-    return (cli_next){.again = change || indefinite,
-                      .factor = change,
-                      .method = indefinite ? GSW_BICGSTAB : attempts->method};
-}
-
-void cli_stopped_because(const cli_attempts *attempts, char *why, size_t size) {
-    if (attempts->watch.stagnates)
-        (void)snprintf(why, size, "multigrid stagnates at %.1e after %lld iterations",
-                       attempts->result.residual, (long long)attempts->result.iterations);
-    else
-        (void)snprintf(why, size, "%s: %s", gsw_method_name(attempts->method), attempts->message);
-}
-
-void cli_auto_fall_back(const cli_options *options, cli_attempts *attempts, const char *precond,
-                        const char *why) {
-    char *fallback = attempts->automatic.fallback;
-    (void)snprintf(fallback, sizeof attempts->automatic.fallback, "%s with %s: %s", precond,
-                   gsw_method_name(attempts->method), why);
-    cli_field(options, "fallback", "%s", fallback);
 }
 
 cJSON *cli_auto_json(const cli_auto *automatic) {

@@ -23,16 +23,12 @@ gsw_method cli_method_named(const char *name);
 /* Refuses options of multigrid without it, and with it those of factors. */
 int cli_check_multigrid(const cli_options *options);
 
-/* The watch over an attempt: it shows and records the progress, and stops a preconditioner with
- * which 30 iterations do not reduce the least residual to a tenth. */
+/* Shows and records the progress of a solve. */
 typedef struct cli_watch {
     cli_progress progress;
-    double begin_ms;          /* of the attempt, less the time of earlier ones */
-    const gsw_solver *solver; /* or NULL. What it makes between its attempts does not count: */
+    double begin_ms;
+    const gsw_solver *solver; /* what it makes between its attempts does not count: */
     double setup_ms;          /* its set-up time at the beginning */
-    bool watching;            /* there is something else to try */
-    bool stagnates;
-    double best, before; /* least residual so far, and at the last look */
 } cli_watch;
 
 /* What was chosen, and what came of it. */
@@ -47,9 +43,9 @@ typedef struct cli_auto {
 /* What was tried. */
 typedef struct cli_attempts {
     cli_auto automatic;
-    gsw_method method;        /* of the last attempt, or of the next one */
-    cli_watch watch;          /* of the last attempt */
-    cli_history history;      /* of all of them, for the JSON */
+    gsw_method method; /* of the last attempt */
+    cli_watch watch;
+    cli_history history;      /* for the JSON */
     gsw_krylov_result result; /* of the last; iterations, eisenstat and solve_ms: of all */
     gsw_status status;        /* of the last */
     char message[512];        /* why it is not GSW_SUCCESS; else "" */
@@ -63,36 +59,14 @@ int cli_load_system(const cli_options *options, gsw_context *host, cli_input *in
 /* The options of a Krylov method. Its monitor shows and records the progress in *attempts. */
 gsw_krylov_options cli_krylov_options(const cli_options *options, cli_attempts *attempts);
 
-/* Begins to show and record it. `solver` may be NULL. */
+/* Begins to show and record it. */
 void cli_watch_start(const cli_options *options, const gsw_solver *solver, cli_attempts *attempts);
-
-/* One attempt from the x that is there. `multigrid`: whether the preconditioner is multigrid. */
-void cli_attempt(const cli_options *options, gsw_context *context, const gsw_operator *op,
-                 gsw_preconditioner *preconditioner, bool multigrid, const double *b, double *x,
-                 cli_attempts *attempts);
 
 /* Sets what is to be chosen. */
 void cli_auto_start(const cli_options *options, cli_auto *automatic);
 
 /* The line about the choice, once it is made. */
 void cli_auto_print(const cli_options *options, const cli_auto *automatic);
-
-/* What to try after an attempt. */
-typedef struct cli_next {
-    bool again;        /* there is something to try */
-    bool factor;       /* the factor in place of multigrid */
-    gsw_method method; /* that goes on */
-} cli_next;
-
-/* Looks at how the last attempt ended. */
-cli_next cli_auto_next(const cli_options *options, const cli_attempts *attempts);
-
-/* Why an attempt ended that is followed by another one. */
-void cli_stopped_because(const cli_attempts *attempts, char *why, size_t size);
-
-/* The line about what is tried next: "precond with method: why", kept for the JSON as well. */
-void cli_auto_fall_back(const cli_options *options, cli_attempts *attempts, const char *precond,
-                        const char *why);
 
 /* The choice as an object; null where nothing was chosen. */
 cJSON *cli_auto_json(const cli_auto *automatic);

@@ -63,20 +63,6 @@ static void set_processes(cJSON *json, const cli_solved *solved) {
     cli_set(json, "devices", devices);
 }
 
-/* The hierarchy on several processes. */
-static cJSON *levels_json(const gsw_distributed_multigrid *multigrid) {
-    gsw_distributed_multigrid_info info = {.size = sizeof info};
-    if (multigrid == NULL || gsw_distributed_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
-        return cJSON_CreateNull();
-    cJSON *object = cli_json_new(CLI_DISTRIBUTED_MULTIGRID);
-    cli_set_number(object, "levels", info.levels);
-    cli_set_number(object, "distributed_levels", info.distributed_levels);
-    cli_set_text(object, "smoother", gsw_smoother_name(info.smoother));
-    cli_set_bool(object, "symmetric", info.symmetric);
-    cli_set_number(object, "operator_complexity", info.operator_complexity);
-    return object;
-}
-
 static cJSON *make_json(const cli_options *options, const cli_solved *solved) {
     const cli_attempts *attempts = solved->attempts;
     const gsw_krylov_result *ended = &attempts->result;
@@ -101,7 +87,7 @@ static cJSON *make_json(const cli_options *options, const cli_solved *solved) {
     cli_set_number(json, "nonzeros", (double)solved->input->nonzeros);
     cli_set_number(json, "rtol", options->rtol);
     cli_set(json, "multigrid", cli_multigrid_json(solved->levels));
-    cli_set(json, "distributed_multigrid", levels_json(solved->distributed_levels));
+    cli_set(json, "distributed_multigrid", cli_shared_multigrid_json(solved->levels));
     cli_set(json, "auto", cli_auto_json(&attempts->automatic));
     cli_set_number(json, "removed",
                    options->nullspace == GSW_NULLSPACE_CONSTANT ? ended->removed : NAN);

@@ -2,7 +2,7 @@
 #ifndef GSW_CLI_SOLVE_REPORT_H
 #define GSW_CLI_SOLVE_REPORT_H
 
-#include <gridsweep/distributed.h>
+#include <gridsweep/partition.h>
 #include "common/input.h"
 #include "solve_auto.h"
 
@@ -11,9 +11,8 @@ typedef struct cli_solved {
     gsw_context *context, *host; /* that ran it, and that writes files */
     const cli_input *input;
     const cli_attempts *attempts;
-    const gsw_multigrid *levels; /* NULL: the preconditioner is not multigrid */
-    const gsw_distributed_multigrid *distributed_levels; /* the same on several processes */
-    const char *precond, *factor_dtype;                  /* factor_dtype NULL: no preconditioner */
+    const gsw_multigrid *levels;        /* NULL: the preconditioner is not multigrid */
+    const char *precond, *factor_dtype; /* factor_dtype NULL: no preconditioner */
     double setup_ms, factor_ms, upload_ms, download_ms;
     const double *x;   /* NULL: no solution */
     const char *scope; /* NULL: not given */

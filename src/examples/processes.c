@@ -72,18 +72,21 @@ int main(int argc, char **argv) {
     /* As is usual under MPI, one process per core. */
     const gsw_context_options where = {
         .size = sizeof where, .backend = GSW_BACKEND_CPU, .threads = 1};
-    const gsw_distributed_factor_options ic0 = {
-        .size = sizeof ic0, .kind = GSW_IC0, .scope = GSW_SCOPE_GLOBAL};
+    /* Without options the library would choose. */
+    const gsw_factor_options whole_grid = {.size = sizeof whole_grid, .scope = GSW_SCOPE_GLOBAL};
+    const gsw_solver_options options = {.size = sizeof options,
+                                        .precond = GSW_PRECOND_IC0,
+                                        .method = GSW_SOLVER_CG,
+                                        .factor = &whole_grid};
     const gsw_grid grid = {NX, NY, NZ};
     const void *arrays[COUPLINGS];
     const gsw_stencil_array view = {.values = arrays, .value_type = GSW_F64};
     gsw_context *context = NULL;
     gsw_transport *transport = NULL;
     gsw_partition *partition = NULL;
-    gsw_distributed_matrix *A = NULL;
-    gsw_distributed_factor *M = NULL;
+    gsw_matrix A;
     gsw_stencil stencil;
-    gsw_krylov_result result = {.size = sizeof result};
+    gsw_solver_report report = {.size = sizeof report};
     part own = {0};
 
     MPI_Init(&argc, &argv);
@@ -100,24 +103,19 @@ int main(int argc, char **argv) {
     for (int k = 0; k < COUPLINGS; k++)
         arrays[k] = own.coupling[k];
     if (!status)
-        status = gsw_distributed_matrix_from_stencil(partition, &stencil, &view, &A);
-    if (!status)
-        status = gsw_distributed_factor_create(A, &ic0, &M);
-    if (!status)
-        status = gsw_cg(context, gsw_distributed_matrix_operator(A),
-                        gsw_distributed_factor_preconditioner(M), NULL, own.b, own.x, &result);
+        status = gsw_partition_matrix_from_stencil(partition, &stencil, &view, &A);
+    if (!status) /* as on one process; all processes call it */
+        status = gsw_solve(context, &A, &options, own.b, own.x, &report);
     if (!status)
         printf("process %d of %d: planes %lld to %lld, %lld iterations, residual %.1e\n",
                gsw_partition_rank(partition), gsw_partition_processes(partition),
-               (long long)box.begin[2], (long long)box.end[2] - 1, (long long)result.iterations,
-               result.residual);
+               (long long)box.begin[2], (long long)box.end[2] - 1, (long long)report.iterations,
+               report.residual);
     if (status) { /* also in the other processes, which might wait for this one */
         fprintf(stderr, "%s: %s\n", gsw_status_text(status), gsw_context_message(context));
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
 
-    gsw_distributed_factor_destroy(M);
-    gsw_distributed_matrix_destroy(A);
     gsw_partition_destroy(partition);
     gsw_mpi_transport_destroy(transport);
     gsw_context_destroy(context);

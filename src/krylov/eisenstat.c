@@ -4,7 +4,7 @@
 
 #include "contract/allocate.h"
 #include "eisenstat.h"
-#include "sweep/factor.h"
+#include "sweep/packed.h"
 #include "krylov_queue.h"
 #include "krylov_rescue.h"
 #include "core/quiet.h"
@@ -88,7 +88,7 @@ static gsw_status fill(const gsw_krylov_run *run, const gsw_factor *factor, gsw_
     split->k = form->vectors;
     split->right = form->vectors + spacing;
     split->left = symmetric ? split->right : NULL;
-    GSW_TRY(gsw_factor_open(context, matrix, &options, 0, &split->parts));
+    GSW_TRY(gsw_packed_open(context, matrix, &options, 0, &split->parts));
     return context->ops->split_fill(context, factor, matrix, split, fits);
 }
 

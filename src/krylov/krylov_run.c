@@ -5,14 +5,12 @@
 #include "krylov_run.h"
 #include "core/quiet.h"
 #include "core/reserve.h"
+#include "core/sums.h"
 
 /* ---- Sums over processes ---- */
 
 gsw_status gsw_krylov_sum(gsw_krylov_run *run, int count, double *values) {
-    gsw_context *context = run->context;
-    if (context->sum == NULL)
-        return GSW_SUCCESS;
-    const gsw_status status = context->sum(context->sum_user, context, count, values);
+    const gsw_status status = gsw_context_sum(run->context, count, values);
     run->failed |= status != GSW_SUCCESS;
     return status;
 }

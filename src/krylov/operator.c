@@ -21,10 +21,41 @@ static gsw_status create(gsw_context *context, int64_t points, gsw_operator **op
     return GSW_SUCCESS;
 }
 
+static gsw_status multiply_shared(void *user, gsw_context *context, const double *x, double *y) {
+    (void)context;
+    return gsw_distributed_matrix_multiply(user, x, y);
+}
+
+/* An operator of a matrix on a partition. */
+static gsw_status from_shared(gsw_context *context, const gsw_matrix *matrix, gsw_operator **op) {
+    gsw_partition *p = matrix->partition;
+    gsw_distributed_matrix *rows;
+    gsw_status status = gsw_partition_check_result(p, op, "op");
+    if (status == GSW_SUCCESS) {
+        *op = NULL;
+        status = create(context, gsw_box_points(&p->own), op);
+    }
+    status = gsw_partition_agree(p, status);
+    if (status == GSW_SUCCESS)
+        status = gsw_distributed_matrix_open(matrix, &rows);
+    if (status != GSW_SUCCESS) {
+        if (op != NULL) {
+            free(*op);
+            *op = NULL;
+        }
+        return status;
+    }
+    (*op)->apply = multiply_shared;
+    (*op)->user = (*op)->shared = rows;
+    return GSW_SUCCESS;
+}
+
 gsw_status gsw_operator_from_matrix(gsw_context *context, const gsw_matrix *matrix,
                                     gsw_operator **op) {
     int64_t points;
     GSW_REQUIRE(context, context != NULL, "context is NULL");
+    if (matrix != NULL && gsw_partition_of(matrix) != NULL)
+        return from_shared(context, matrix, op);
     GSW_REQUIRE(context, op != NULL, "op is NULL");
     *op = NULL;
     GSW_TRY(gsw_matrix_check(context, matrix));
@@ -80,5 +111,7 @@ int64_t gsw_operator_points(const gsw_operator *op) {
 }
 
 void gsw_operator_destroy(gsw_operator *op) {
+    if (op != NULL)
+        gsw_distributed_matrix_destroy(op->shared);
     free(op);
 }

@@ -3,12 +3,14 @@
 #define GSW_OPERATOR_H
 
 #include <gridsweep/operator.h>
+#include "matrix/distributed_matrix.h"
 
 struct gsw_operator {
     gsw_context *context; /* the context of its creation */
     int64_t points;
     gsw_apply_fn apply; /* NULL: the matrix is used */
     void *user;
+    gsw_distributed_matrix *shared; /* of several processes: apply() multiplies with it */
     gsw_matrix matrix;
     const void *arrays[GSW_STENCIL_MAX]; /* of the matrix, where it has stencil arrays */
 };

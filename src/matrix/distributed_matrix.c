@@ -13,6 +13,7 @@
 #include "contract/error.h"
 #include "contract/row.h"
 #include "space/slabs.h"
+#include "stencil_facts.h"
 
 /* ---- Products ---------------------------------------------------------------------------------
  */
@@ -38,28 +39,27 @@ static void add_couplings(const gsw_distributed_matrix *a, const gsw_ghost_peer 
     p->context->ops->box->couple(p->context, &job);
 }
 
-/* The same for slabs of a backend with memory of its own. */
-static gsw_status multiply_slab(void *user, gsw_context *context, const double *x, double *y) {
-    gsw_distributed_matrix *a = user;
+/* The couplings to ghosts of slabs of a backend with memory of its own. */
+static gsw_status add_planes(gsw_distributed_matrix *a, const double *x, double *y) {
+    gsw_context *context = a->partition->context;
     gsw_slab_couple job = {.grid = &a->local.grid,
                            .stencil = &a->local.stencil,
                            .values = a->values,
                            .type = a->local.array.value_type,
                            .x = x,
                            .y = y};
-    GSW_TRY(gsw_partition_usable(a->partition));
-    GSW_TRY(gsw_ghosts_begin(&a->ghosts, x));
-    GSW_TRY(gsw_spmv(context, &a->local, GSW_F64, x, y));
-    GSW_TRY(gsw_ghosts_end(&a->ghosts));
     gsw_ghosts_planes(&a->ghosts, job.ghosts, job.planes);
     return job.ghosts[0] || job.ghosts[1] ? context->ops->slab->couple(context, &job) : GSW_SUCCESS;
 }
 
-static gsw_status multiply(void *user, gsw_context *context, const double *x, double *y) {
-    gsw_distributed_matrix *a = user;
+gsw_status gsw_distributed_matrix_multiply(gsw_distributed_matrix *a, const double *x, double *y) {
+    gsw_context *context = a->partition->context;
+    GSW_TRY(gsw_partition_usable(a->partition));
     GSW_TRY(gsw_ghosts_begin(&a->ghosts, x));
     GSW_TRY(gsw_spmv(context, &a->local, GSW_F64, x, y));
     GSW_TRY(gsw_ghosts_end(&a->ghosts));
+    if (context->ops->slab)
+        return add_planes(a, x, y);
     for (int i = 0; i < a->ghosts.peers; i++)
         for (int32_t e = 0; e < a->local.stencil.count; e++)
             add_couplings(a, &a->ghosts.peer[i], e, y);
@@ -97,10 +97,7 @@ gsw_status gsw_distributed_matrix_begin(gsw_partition *p, const gsw_stencil *ste
         a->values[e] = values ? values[e] : a->block + e * a->points;
     const gsw_stencil_array array = {.values = a->values, .value_type = type};
     GSW_TRY(gsw_matrix_from_stencil(p->context, &box, stencil, &array, &a->local));
-    if (p->context->ops->slab)
-        GSW_TRY(gsw_slabs_check(p));
-    return gsw_operator_from_callback(p->context, a->points,
-                                      p->context->ops->slab ? multiply_slab : multiply, a, &a->op);
+    return p->context->ops->slab ? gsw_slabs_check(p) : GSW_SUCCESS;
 }
 
 gsw_status gsw_distributed_matrix_reserve(gsw_partition *p, const gsw_stencil *stencil,
@@ -130,7 +127,8 @@ static gsw_status move_block(gsw_distributed_matrix *a) {
     const size_t values = (size_t)a->points * (size_t)a->local.stencil.count;
     if (!context->ops->slab || !a->block)
         return GSW_SUCCESS;
-    GSW_TRY(context->ops->alloc(context, values * sizeof(double), &a->moved));
+    if (!a->moved)
+        GSW_TRY(context->ops->alloc(context, values * sizeof(double), &a->moved));
     GSW_TRY(context->ops->upload(context, a->moved, a->block, values * sizeof(double)));
     GSW_TRY(context->ops->synchronize(context));
     free(a->block);
@@ -171,32 +169,6 @@ gsw_status gsw_distributed_matrix_end(gsw_partition *p, gsw_status own,
     if (matrix)
         *matrix = made;
     return status;
-}
-
-static gsw_status check(const gsw_partition *p, const gsw_stencil *stencil) {
-    GSW_REQUIRE(p->context, stencil, "stencil is NULL");
-    GSW_REQUIRE(p->context,
-                stencil->count >= 1 && stencil->count <= GSW_STENCIL_MAX && stencil->center >= 0 &&
-                    stencil->center < stencil->count,
-                "stencil: it has no centre, or not 1 to %d offsets", GSW_STENCIL_MAX);
-    return GSW_SUCCESS;
-}
-
-static gsw_status view_stencil(gsw_partition *p, const gsw_stencil *stencil,
-                               const gsw_stencil_array *array, gsw_distributed_matrix **matrix) {
-    GSW_TRY(check(p, stencil));
-    GSW_REQUIRE(p->context, array && array->values, "array is NULL, or has no values");
-    return gsw_distributed_matrix_begin(p, stencil, array->value_type, array->values, matrix);
-}
-
-gsw_status gsw_distributed_matrix_from_stencil(gsw_partition *partition, const gsw_stencil *stencil,
-                                               const gsw_stencil_array *array,
-                                               gsw_distributed_matrix **matrix) {
-    gsw_distributed_matrix *made = NULL;
-    if (!partition)
-        return GSW_ERROR_INVALID_ARGUMENT;
-    const gsw_status status = view_stencil(partition, stencil, array, &made);
-    return gsw_distributed_matrix_end(partition, status, made, matrix);
 }
 
 void gsw_distributed_matrix_copy(const gsw_distributed_matrix *a, int32_t e, int64_t from,
@@ -258,41 +230,137 @@ static gsw_status copy_row(gsw_distributed_matrix *a, const gsw_csr *csr, int64_
     return GSW_SUCCESS;
 }
 
-static gsw_status copy_csr(gsw_partition *p, const gsw_stencil *stencil, const gsw_csr *csr,
-                           gsw_distributed_matrix **matrix) {
-    GSW_TRY(check(p, stencil));
+/* The rows of a CSR, in the block. */
+static gsw_status copy_csr(gsw_distributed_matrix *a, const gsw_csr *csr) {
+    a->row_base = csr->base;
+    for (int64_t row = 0; row < a->points; row++)
+        GSW_TRY(copy_row(a, csr, row));
+    return GSW_SUCCESS;
+}
+
+/* ---- Views ------------------------------------------------------------------------------------
+ */
+
+static gsw_status check_stencil(gsw_context *context, const gsw_stencil *stencil) {
+    GSW_REQUIRE(context, stencil, "stencil is NULL");
+    GSW_REQUIRE(context,
+                stencil->count >= 1 && stencil->count <= GSW_STENCIL_MAX && stencil->center >= 0 &&
+                    stencil->center < stencil->count,
+                "stencil: it has no centre, or not 1 to %d offsets", GSW_STENCIL_MAX);
+    return GSW_SUCCESS;
+}
+
+static gsw_status check_csr(const gsw_partition *p, const gsw_csr *csr) {
     GSW_TRY(gsw_csr_check(p->context, csr, 1));
     GSW_REQUIRE(p->context, csr->rows == gsw_box_points(&p->own),
                 "csr has %lld rows, but the box of process %d has %lld points",
                 (long long)csr->rows, p->transport.rank, (long long)gsw_box_points(&p->own));
-    GSW_TRY(gsw_distributed_matrix_begin(p, stencil, GSW_F64, NULL, matrix));
-    (*matrix)->row_base = csr->base;
-    for (int64_t row = 0; row < (*matrix)->points; row++)
-        GSW_TRY(copy_row(*matrix, csr, row));
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_distributed_matrix_from_csr(gsw_partition *partition, const gsw_stencil *stencil,
-                                           const gsw_csr *csr, gsw_distributed_matrix **matrix) {
-    gsw_distributed_matrix *made = NULL;
-    if (!partition)
+gsw_status gsw_distributed_matrix_check(gsw_context *context, const gsw_matrix *view) {
+    const gsw_partition *p = view->partition;
+    GSW_REQUIRE(context, p->context == context, "matrix: its partition is of another context");
+    GSW_REQUIRE(context, gsw_grid_is_same(&view->grid, &p->grid),
+                "matrix: its grid is not the partition's");
+    GSW_TRY(check_stencil(context, &view->stencil));
+    if (view->format == GSW_FORMAT_CSR)
+        return check_csr(p, &view->csr);
+    GSW_REQUIRE(context, view->format == GSW_FORMAT_STENCIL, "matrix: format %d is unknown",
+                (int)view->format);
+    GSW_REQUIRE(context, view->array.values, "array is NULL, or has no values");
+    return gsw_matrix_check_place(context, view);
+}
+
+gsw_status gsw_matrix_check_anywhere(gsw_context *context, const gsw_matrix *matrix) {
+    gsw_partition *p = matrix != NULL ? gsw_partition_of(matrix) : NULL;
+    if (p)
+        return gsw_partition_agree(p, gsw_distributed_matrix_check(context, matrix));
+    GSW_TRY(gsw_matrix_check(context, matrix));
+    return gsw_matrix_check_place(context, matrix);
+}
+
+int64_t gsw_matrix_own_points(const gsw_matrix *matrix) {
+    const gsw_partition *p = gsw_partition_of(matrix);
+    const gsw_grid *g = &matrix->grid;
+    return p ? gsw_box_points(&p->own) : g->nx * g->ny * g->nz;
+}
+
+gsw_status gsw_partition_matrix_from_csr(gsw_partition *p, const gsw_stencil *stencil,
+                                         const gsw_csr *csr, gsw_matrix *matrix) {
+    if (!p)
         return GSW_ERROR_INVALID_ARGUMENT;
-    const gsw_status status = copy_csr(partition, stencil, csr, &made);
-    return gsw_distributed_matrix_end(partition, status, made, matrix);
+    if (p->transport.processes == 1)
+        return gsw_matrix_from_csr(p->context, &p->grid, stencil, csr, matrix);
+    GSW_REQUIRE(p->context, matrix, "matrix is NULL");
+    GSW_TRY(check_stencil(p->context, stencil));
+    GSW_TRY(check_csr(p, csr));
+    *matrix = (gsw_matrix){.grid = p->grid,
+                           .stencil = *stencil,
+                           .format = GSW_FORMAT_CSR,
+                           .csr = *csr,
+                           .partition = p};
+    return GSW_SUCCESS;
 }
 
-const gsw_operator *gsw_distributed_matrix_operator(const gsw_distributed_matrix *matrix) {
-    return matrix ? matrix->op : NULL;
+gsw_status gsw_partition_matrix_from_stencil(gsw_partition *p, const gsw_stencil *stencil,
+                                             const gsw_stencil_array *array, gsw_matrix *matrix) {
+    if (!p)
+        return GSW_ERROR_INVALID_ARGUMENT;
+    if (p->transport.processes == 1)
+        return gsw_matrix_from_stencil(p->context, &p->grid, stencil, array, matrix);
+    GSW_REQUIRE(p->context, matrix, "matrix is NULL");
+    GSW_TRY(check_stencil(p->context, stencil));
+    GSW_REQUIRE(p->context, array && array->values, "array is NULL, or has no values");
+    *matrix = (gsw_matrix){.grid = p->grid,
+                           .stencil = *stencil,
+                           .format = GSW_FORMAT_STENCIL,
+                           .array = *array,
+                           .partition = p};
+    return GSW_SUCCESS;
 }
 
-const gsw_matrix *gsw_distributed_matrix_local(const gsw_distributed_matrix *matrix) {
-    return matrix ? &matrix->local : NULL;
+/* ---- Opening and closing ----------------------------------------------------------------------
+ */
+
+static gsw_status open_view(const gsw_matrix *view, gsw_distributed_matrix **matrix) {
+    gsw_partition *p = view->partition;
+    GSW_TRY(gsw_distributed_matrix_check(p->context, view));
+    if (view->format == GSW_FORMAT_STENCIL) {
+        GSW_TRY(gsw_distributed_matrix_begin(p, &view->stencil, view->array.value_type,
+                                             view->array.values, matrix));
+        (*matrix)->row_base = view->csr.base; /* where gsw_partition_scatter() has made the view */
+        return GSW_SUCCESS;
+    }
+    GSW_TRY(gsw_distributed_matrix_begin(p, &view->stencil, GSW_F64, NULL, matrix));
+    return copy_csr(*matrix, &view->csr);
+}
+
+gsw_status gsw_distributed_matrix_open(const gsw_matrix *view, gsw_distributed_matrix **matrix) {
+    gsw_distributed_matrix *made = NULL;
+    const gsw_status status = open_view(view, &made);
+    return gsw_distributed_matrix_end(view->partition, status, made, matrix);
+}
+
+gsw_status gsw_distributed_matrix_take(gsw_distributed_matrix *a, const gsw_matrix *view) {
+    const size_t values = (size_t)a->points * (size_t)a->local.stencil.count;
+    if (view->format == GSW_FORMAT_STENCIL) {
+        a->local.array.value_type = view->array.value_type;
+        for (int32_t e = 0; e < a->local.stencil.count; e++)
+            a->values[e] = view->array.values[e];
+        return GSW_SUCCESS;
+    }
+    if (!a->block)
+        GSW_TRY(gsw_alloc(a->partition->context, values, sizeof *a->block, "the rows of a process",
+                          (void **)&a->block));
+    memset(a->block, 0, values * sizeof *a->block);
+    GSW_TRY(copy_csr(a, &view->csr));
+    return move_block(a);
 }
 
 void gsw_distributed_matrix_destroy(gsw_distributed_matrix *matrix) {
     if (!matrix)
         return;
-    gsw_operator_destroy(matrix->op);
     gsw_ghosts_close(&matrix->ghosts);
     if (matrix->moved)
         matrix->partition->context->ops->release(matrix->partition->context, matrix->moved);

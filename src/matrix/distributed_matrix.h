@@ -1,8 +1,11 @@
-/* distributed_matrix.h: the rows of the own box, as the library keeps them. */
+/* distributed_matrix.h: the rows of the own box of a matrix on a partition, as the library keeps
+ * them. */
 #ifndef GSW_DISTRIBUTED_MATRIX_H
 #define GSW_DISTRIBUTED_MATRIX_H
 
 #include "space/ghosts.h"
+
+typedef struct gsw_distributed_matrix gsw_distributed_matrix;
 
 struct gsw_distributed_matrix {
     gsw_partition *partition;
@@ -13,8 +16,31 @@ struct gsw_distributed_matrix {
     int64_t points; /* of the box */
     int row_base;   /* from which messages count rows */
     gsw_ghosts ghosts;
-    gsw_operator *op;
 };
+
+/* The rows of a matrix on a partition of several processes. Collective. *matrix is NULL on failure,
+ * in all processes. */
+gsw_status gsw_distributed_matrix_open(const gsw_matrix *view, gsw_distributed_matrix **matrix);
+
+/* Takes the values of another view with the same stencil and format, which has been checked. Not
+ * collective. */
+gsw_status gsw_distributed_matrix_take(gsw_distributed_matrix *a, const gsw_matrix *view);
+
+/* NULL is allowed. */
+void gsw_distributed_matrix_destroy(gsw_distributed_matrix *matrix);
+
+/* y = A x over all processes, for vectors of the boxes. The messages travel while the process
+ * multiplies the couplings inside its own box. Collective. */
+gsw_status gsw_distributed_matrix_multiply(gsw_distributed_matrix *a, const double *x, double *y);
+
+/* Refuses a view on a partition, as gsw_matrix_check() and gsw_matrix_check_place() do for others;
+ * `context` is where it is to be used. */
+gsw_status gsw_distributed_matrix_check(gsw_context *context, const gsw_matrix *view);
+
+/* The one or the other two; collective where the matrix is on a partition. And the points of the
+ * vectors of this process. */
+gsw_status gsw_matrix_check_anywhere(gsw_context *context, const gsw_matrix *matrix);
+int64_t gsw_matrix_own_points(const gsw_matrix *matrix);
 
 /* A matrix whose arrays are `values`, or zeroed fp64 arrays of its own where that is NULL: of the
  * host's memory until the end. *matrix is set on failure, too. */

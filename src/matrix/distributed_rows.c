@@ -132,18 +132,30 @@ void gsw_distributed_rows_close(gsw_distributed_rows *rows) {
 /* ---- Survey -----------------------------------------------------------------------------------
  */
 
-/* Adds what another process has found; couplings are sums. */
+/* Adds what another process has found; means are sums here. */
 static void merge(const gsw_survey *other, gsw_survey *s) {
     for (int axis = 0; axis < 3; axis++)
         s->coupling[axis] += other->coupling[axis];
     s->row_ratio = fmax(s->row_ratio, other->row_ratio);
     s->largest = fmax(s->largest, other->largest);
     s->least = fmin(s->least, other->least);
+    s->off_diagonal += other->off_diagonal;
+    s->same_sign += other->same_sign;
+    s->strongest += other->strongest;
+    s->negative += other->negative;
     s->zero_sums = s->zero_sums && other->zero_sums;
     s->isolated = s->isolated || other->isolated;
     s->symmetric = s->symmetric && other->symmetric;
     if (other->bad_row >= 0 && (s->bad_row < 0 || other->bad_row < s->bad_row))
         s->bad_row = other->bad_row;
+}
+
+static void scale_means(gsw_survey *s, double by) {
+    for (int axis = 0; axis < 3; axis++)
+        s->coupling[axis] *= by;
+    s->off_diagonal *= by;
+    s->same_sign *= by;
+    s->strongest *= by;
 }
 
 /* The row of the grid of a row of the frame. */
@@ -162,8 +174,7 @@ gsw_status gsw_distributed_survey(const gsw_distributed_rows *rows, int mirror,
     GSW_TRY(gsw_partition_agree(p, p->context->ops->multigrid->survey(p->context, &rows->matrix,
                                                                       &rows->ghosts.frame, mirror,
                                                                       &own)));
-    for (int axis = 0; axis < 3; axis++)
-        own.coupling[axis] *= (double)rows->of->points;
+    scale_means(&own, (double)rows->of->points);
     if (own.bad_row >= 0)
         own.bad_row = row_of_grid(rows, own.bad_row);
     GSW_TRY(gsw_partition_gather(p, &own, sizeof own));
@@ -172,7 +183,22 @@ gsw_status gsw_distributed_survey(const gsw_distributed_rows *rows, int mirror,
         memcpy(&other, p->answers + (size_t)process * sizeof other, sizeof other);
         merge(&other, survey);
     }
-    for (int axis = 0; axis < 3; axis++)
-        survey->coupling[axis] /= (double)p->grid.nx * (double)p->grid.ny * (double)p->grid.nz;
+    scale_means(survey, 1 / ((double)p->grid.nx * (double)p->grid.ny * (double)p->grid.nz));
     return GSW_SUCCESS;
+}
+
+gsw_status gsw_distributed_survey_matrix(gsw_distributed_matrix *matrix, gsw_survey *survey) {
+    const gsw_stencil *stencil = &matrix->local.stencil;
+    const gsw_reach reach = gsw_reach_of(stencil, 0, stencil->count);
+    gsw_distributed_rows rows;
+    int64_t width = 1;
+    for (int axis = 0; axis < 3; axis++) {
+        width = reach.before[axis] > width ? reach.before[axis] : width;
+        width = reach.after[axis] > width ? reach.after[axis] : width;
+    }
+    gsw_status status = gsw_distributed_rows_open(matrix, width, 0, &rows);
+    if (status == GSW_SUCCESS)
+        status = gsw_distributed_survey(&rows, 1, survey);
+    gsw_distributed_rows_close(&rows);
+    return status;
 }

@@ -38,5 +38,6 @@ gsw_status gsw_distributed_rows_fetch(gsw_distributed_rows *rows, int32_t e);
 /* The survey of the whole grid, the same in all processes (multigrid_ops.h). Frames reach at least
  * as far as the stencil. Rows are those of the grid. Collective. */
 gsw_status gsw_distributed_survey(const gsw_distributed_rows *rows, int mirror, gsw_survey *survey);
+gsw_status gsw_distributed_survey_matrix(gsw_distributed_matrix *matrix, gsw_survey *survey);
 
 #endif

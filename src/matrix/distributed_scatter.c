@@ -1,5 +1,8 @@
 /* distributed_scatter.c: between one process that holds everything and all that hold their boxes.
  */
+#include <gridsweep/memory.h>
+#include <stdlib.h>
+#include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "common/csr.h"
@@ -161,48 +164,95 @@ static gsw_status share_head(gsw_partition *p, int root, matrix_head *head) {
     return GSW_SUCCESS;
 }
 
+/* Brings values that lie offset by offset to the arrays. */
+static gsw_status put_values(gsw_partition *p, const double *values, const gsw_matrix *matrix) {
+    const size_t points = (size_t)gsw_box_points(&p->own);
+    for (int32_t e = 0; e < matrix->stencil.count; e++)
+        GSW_TRY(gsw_memory_upload(p->context, (void *)(uintptr_t)matrix->array.values[e],
+                                  values + (size_t)e * points, points * sizeof *values));
+    return p->context->ops->synchronize(p->context);
+}
+
+/* `room` holds the values of the largest box in the root, and of the own one elsewhere. */
 static gsw_status share_values(gsw_partition *p, int root, const gsw_matrix *whole, double *room,
-                               gsw_distributed_matrix *matrix) {
-    const size_t count = (size_t)matrix->local.stencil.count;
-    if (!room) /* only the root has some */
-        return gsw_partition_transfer(p, p->transport.rank, root, GSW_TAG_MATRIX, matrix->block,
-                                      count * (size_t)matrix->points * sizeof(double));
+                               const gsw_matrix *matrix) {
+    const size_t row = (size_t)matrix->stencil.count * sizeof *room;
+    if (p->transport.rank != root) {
+        GSW_TRY(gsw_partition_transfer(p, p->transport.rank, root, GSW_TAG_MATRIX, room,
+                                       row * (size_t)gsw_box_points(&p->own)));
+        return put_values(p, room, matrix);
+    }
     for (int process = 0; process < p->transport.processes; process++) {
         const gsw_box box = gsw_partition_box(p, process);
-        double *values = process == root ? matrix->block : room;
-        read_box(whole, &box, values);
-        if (process != root)
-            GSW_TRY(gsw_partition_transfer(p, process, root, GSW_TAG_MATRIX, values,
-                                           count * (size_t)gsw_box_points(&box) * sizeof(double)));
+        read_box(whole, &box, room);
+        if (process == root)
+            GSW_TRY(put_values(p, room, matrix));
+        else
+            GSW_TRY(gsw_partition_transfer(p, process, root, GSW_TAG_MATRIX, room,
+                                           row * (size_t)gsw_box_points(&box)));
+    }
+    return GSW_SUCCESS;
+}
+
+/* Arrays of the own box, without values. */
+static gsw_status make_arrays(gsw_partition *p, const matrix_head *head, gsw_matrix *matrix) {
+    const size_t points = (size_t)gsw_box_points(&p->own);
+    const int32_t count = head->stencil.count;
+    const void **values;
+    size_t bytes;
+    if (!gsw_mul_size(points, sizeof(double), &bytes))
+        return gsw_fail(p->context, GSW_ERROR_OVERFLOW, "a matrix exceeds 64-bit sizes");
+    GSW_TRY(gsw_alloc(p->context, (size_t)count, sizeof *values, "the pointers to stencil arrays",
+                      (void **)&values));
+    for (int32_t e = 0; e < count; e++)
+        values[e] = NULL;
+    *matrix = (gsw_matrix){.grid = p->grid,
+                           .stencil = head->stencil,
+                           .format = GSW_FORMAT_STENCIL,
+                           .csr.base = head->row_base,
+                           .array = {.values = values, .value_type = GSW_F64},
+                           .partition = p->transport.processes > 1 ? p : NULL};
+    for (int32_t e = 0; e < count; e++) {
+        void *array;
+        GSW_TRY(gsw_memory_alloc(p->context, bytes, &array));
+        values[e] = array;
     }
     return GSW_SUCCESS;
 }
 
 static gsw_status scatter(gsw_partition *p, int root, const gsw_matrix *whole, void **room,
-                          gsw_distributed_matrix **matrix) {
+                          gsw_matrix *matrix) {
     matrix_head head;
     GSW_TRY(gsw_partition_agree_on(p, check_whole(p, root, whole), "root", (uint64_t)root));
     if (p->transport.rank == root)
         head = (matrix_head){whole->stencil, gsw_matrix_row_base(whole)};
     GSW_TRY(share_head(p, root, &head));
-    gsw_status status = gsw_distributed_matrix_begin(p, &head.stencil, GSW_F64, NULL, matrix);
+    const size_t own = (size_t)gsw_box_points(&p->own) * (size_t)head.stencil.count;
+    gsw_status status = make_arrays(p, &head, matrix);
     if (status == GSW_SUCCESS)
-        status = make_room(p, root, (size_t)head.stencil.count, room);
+        status = p->transport.rank == root
+                     ? make_room(p, root, (size_t)head.stencil.count, room)
+                     : gsw_partition_alloc(p, own, sizeof(double), "a message", room);
     const gsw_status agreed = gsw_partition_agree(p, status);
     if (agreed != GSW_SUCCESS || status != GSW_SUCCESS)
         return agreed;
-    (*matrix)->row_base = head.row_base;
-    return share_values(p, root, whole, *room, *matrix);
+    return gsw_partition_agree(p, share_values(p, root, whole, *room, matrix));
 }
 
-gsw_status gsw_distributed_matrix_scatter(gsw_partition *partition, int root,
-                                          const gsw_matrix *whole,
-                                          gsw_distributed_matrix **matrix) {
-    gsw_distributed_matrix *made = NULL;
+gsw_status gsw_partition_scatter(gsw_partition *partition, int root, const gsw_matrix *whole,
+                                 gsw_matrix *matrix) {
+    gsw_matrix made = {.partition = NULL};
     void *room = NULL;
     if (!partition)
         return GSW_ERROR_INVALID_ARGUMENT;
-    const gsw_status status = scatter(partition, root, whole, &room, &made);
+    gsw_status status = gsw_partition_check_result(partition, matrix, "matrix");
+    status = gsw_partition_agree(partition, status);
+    if (status == GSW_SUCCESS)
+        status = scatter(partition, root, whole, &room, &made);
     gsw_partition_free(partition, room);
-    return gsw_distributed_matrix_end(partition, status, made, matrix);
+    if (status != GSW_SUCCESS)
+        gsw_matrix_release(partition->context, &made);
+    if (matrix)
+        *matrix = made;
+    return status;
 }

@@ -49,8 +49,7 @@ static int on_device(const level *l) {
 static gsw_status find_residual(level *l, const void *b, const void *x) {
     if (on_device(l))
         return find_rest(l, GSW_PART_ALL, b);
-    GSW_TRY(gsw_operator_apply(l->partition->context, gsw_distributed_matrix_operator(l->matrix), x,
-                               l->residual));
+    GSW_TRY(gsw_distributed_matrix_multiply(l->matrix, x, l->residual));
     return combine(l, 1, b, -1, l->residual);
 }
 
@@ -92,13 +91,12 @@ static gsw_status descend(const hierarchy *mg, level *l, const void *b, void *x,
 /* The last level: all processes get b, and each keeps its box of the result. On devices both are
  * already part of the whole vectors. */
 static gsw_status solve_whole(hierarchy *mg, const void *b, void *x) {
-    gsw_context *context = mg->partition->context;
     const int64_t *e = mg->whole.frame.e;
     void *all_b = mg->all,
          *all_x = (char *)mg->all + (size_t)(e[0] * e[1] * e[2]) * mg->whole.value;
     GSW_TRY(gsw_ghosts_update(&mg->whole, b, all_b));
     if (gsw_distributed_cycle_type(mg) == GSW_F64) {
-        GSW_TRY(gsw_multigrid_apply(context, mg->rest, all_b, all_x));
+        GSW_TRY(gsw_hierarchy_apply(mg->rest, all_b, all_x));
     } else {
         mg->rest->level[0]->b = all_b;
         mg->rest->level[0]->x = all_x;

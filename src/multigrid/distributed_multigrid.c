@@ -10,16 +10,12 @@
 #include "contract/error.h"
 #include "distributed_cycle.h"
 #include "core/options.h"
-#include "krylov/preconditioner.h"
 #include "core/reserve.h"
 #include "matrix/stencil_facts.h"
 
-GSW_ENDS_WITH(gsw_distributed_multigrid_options, whole_points);
-GSW_ENDS_WITH(gsw_distributed_multigrid_info, operator_complexity);
-
 typedef gsw_distributed_level level;
 
-/* ---- As a preconditioner ----------------------------------------------------------------------
+/* ---- Application ------------------------------------------------------------------------------
  */
 
 /* Brings own values that the backend has narrowed by its own factor to one factor for all
@@ -46,52 +42,33 @@ static gsw_status share_scale(gsw_distributed_multigrid *mg, const double *b, fl
                                             narrowed);
 }
 
-static gsw_status apply(void *user, gsw_context *context, const double *b, double *x) {
-    gsw_distributed_multigrid *mg = user;
+gsw_status gsw_distributed_multigrid_apply(gsw_distributed_multigrid *mg, const double *b,
+                                           double *x) {
+    gsw_context *context = mg->partition->context;
     const gsw_multigrid_ops *ops = context->ops->multigrid;
     level *finest = &mg->level[0];
     GSW_TRY(gsw_partition_usable(mg->partition));
-    if (gsw_distributed_cycle_type(mg) == GSW_F64)
+    if (gsw_distributed_cycle_type(mg) == GSW_F64 && b != x)
         return gsw_distributed_cycle(mg, b, x);
+    if (gsw_distributed_cycle_type(mg) == GSW_F64) {
+        GSW_TRY(context->ops->copy(context, finest->points, b, finest->b));
+        return gsw_distributed_cycle(mg, finest->b, x);
+    }
     GSW_TRY(ops->narrow(context, finest->points, b, finest->b, mg->scale));
     GSW_TRY(share_scale(mg, b, finest->b));
     GSW_TRY(gsw_distributed_cycle(mg, finest->b, finest->x));
     return ops->widen(context, finest->points, finest->x, mg->scale, x);
 }
 
-static int own_vectors(void *user, float **b, float **x) {
-    const gsw_distributed_multigrid *mg = user;
+int gsw_distributed_multigrid_narrow(const gsw_distributed_multigrid *mg, float **b, float **x) {
     *b = mg->level[0].b;
     *x = mg->level[0].x;
     return gsw_distributed_cycle_type(mg) == GSW_F32;
 }
 
-static gsw_status apply_narrow(void *user, gsw_context *context) {
-    gsw_distributed_multigrid *mg = user;
-    (void)context;
+gsw_status gsw_distributed_multigrid_apply_narrow(gsw_distributed_multigrid *mg) {
     GSW_TRY(gsw_partition_usable(mg->partition));
     return gsw_distributed_cycle(mg, mg->level[0].b, mg->level[0].x);
-}
-
-static gsw_status check_values(const void *user, gsw_context *context) {
-    const gsw_distributed_multigrid *mg = user;
-    GSW_REQUIRE(context, mg->usable, "multigrid holds no values: its last refactor failed");
-    return GSW_SUCCESS;
-}
-
-static const char *name_of(const void *user) {
-    (void)user;
-    return "mg";
-}
-
-static gsw_status open_preconditioner(gsw_distributed_multigrid *mg) {
-    static const gsw_preconditioner_ops ops = {.apply = apply,
-                                               .narrow = own_vectors,
-                                               .apply_narrow = apply_narrow,
-                                               .name = name_of,
-                                               .check = check_values};
-    return gsw_preconditioner_make(mg->partition->context, mg->level[0].points, &ops, mg,
-                                   &mg->preconditioner);
 }
 
 /* ---- Set-up -----------------------------------------------------------------------------------
@@ -144,10 +121,9 @@ static gsw_status open_factor(const gsw_distributed_multigrid *mg, int number, g
     const gsw_distributed_matrix *matrix = mg->level[number].matrix;
     const gsw_context *context = mg->partition->context;
     const int coarse = number > 0 && context->ops->slab;
-    const gsw_distributed_factor_options options = {.size = sizeof options,
-                                                    .kind = kind,
-                                                    .scope = coarse ? GSW_SCOPE_LOCAL
-                                                                    : mg->options.scope};
+    const gsw_factor_options options = {.size = sizeof options,
+                                        .kind = kind,
+                                        .scope = coarse ? GSW_SCOPE_LOCAL : mg->options.scope};
     const int sections = coarse && mg->sections && kind != GSW_SSOR && kind != GSW_JACOBI &&
                          !gsw_stencil_beyond(&matrix->local.stencil, 1);
     return gsw_distributed_factor_create_as(mg->level[number].matrix, &options,
@@ -192,7 +168,7 @@ static gsw_status open_vectors(gsw_distributed_multigrid *mg, int number) {
     const size_t margin = context->ops->slab ? (size_t)(GSW_MARGIN * g->nx * g->ny) * size : 0;
     const size_t pitch = (size_t)l->points * size + 2 * margin;
     void **const vector[] = {&l->x, &l->residual, &l->b, &l->step};
-    const int wanted[] = {1, 1, number > 0 || l->transfer.type == GSW_F32, !l->takes_rest};
+    const int wanted[] = {1, 1, 1, !l->takes_rest};
     const size_t count = (size_t)(wanted[0] + wanted[1] + wanted[2] + wanted[3]);
     GSW_TRY(context->ops->reserve(context, count * pitch, &l->block));
     GSW_TRY(context->ops->set(context, l->block, 0, count * pitch));
@@ -284,26 +260,29 @@ static gsw_status open_next(gsw_distributed_multigrid *mg, int number, int axes,
 /* The hierarchy of one process for the last level, which *rows holds whole. */
 static gsw_status open_rest(gsw_distributed_multigrid *mg, gsw_distributed_rows *rows) {
     gsw_context *context = mg->partition->context;
-    const int sections = mg->sections && context->ops->slab;
+    const int sections = mg->sections && context->ops->slab, most = mg->options.max_levels;
     const gsw_multigrid_options options = {.size = sizeof options,
                                            .smoother =
                                                sections ? GSW_SMOOTHER_AUTO : mg->options.smoother,
                                            .pre_sweeps = mg->options.pre_sweeps,
                                            .post_sweeps = mg->options.post_sweeps,
                                            .theta = mg->options.theta,
-                                           .cycle_type = mg->options.cycle_type};
+                                           .cycle_type = mg->options.cycle_type,
+                                           .coarsest_points = mg->options.coarsest_points,
+                                           .max_levels = most > 0 ? most - (mg->levels - 1) : 0};
     mg->whole = rows->ghosts; /* to be closed with the hierarchy */
     rows->ghosts = (gsw_ghosts){.partition = NULL};
     GSW_TRY(open_last_vectors(mg, rows->points));
-    return gsw_multigrid_create_coarse(context, &rows->matrix, &options, sections && mg->levels > 1,
-                                       &mg->rest);
+    return gsw_hierarchy_create(context, &rows->matrix, &options, sections && mg->levels > 1,
+                                &mg->rest);
 }
 
 /* The rows of level 0 are rows[0]; those of the others take turns. */
 static gsw_status build_levels(gsw_distributed_multigrid *mg, gsw_distributed_rows rows[2]) {
+    const int most = mg->options.max_levels > 0 ? mg->options.max_levels : GSW_LEVELS_MAX;
     for (int number = 0;; number++) {
         level *l = &mg->level[number];
-        const int axes = number + 1 < GSW_LEVELS_MAX ? axes_of(mg, number) : 0;
+        const int axes = number + 1 < most ? axes_of(mg, number) : 0;
         gsw_partition *coarse = NULL;
         if (axes != 0) {
             const gsw_status status = gsw_partition_agree(
@@ -345,14 +324,12 @@ static gsw_status build(gsw_distributed_multigrid *mg) {
     if (status == GSW_SUCCESS)
         status = gsw_partition_agree(mg->partition, open_rest(mg, &rows[0]));
     gsw_distributed_rows_close(&rows[0]);
-    mg->usable = status == GSW_SUCCESS;
     return status;
 }
 
 /* Frees the levels, but not the finest one's matrix. */
 static void clear(gsw_distributed_multigrid *mg) {
-    mg->usable = 0;
-    gsw_multigrid_destroy(mg->rest);
+    gsw_hierarchy_close(mg->rest);
     mg->rest = NULL;
     gsw_unreserve(mg->partition->context, mg->all);
     mg->all = NULL;
@@ -377,22 +354,14 @@ static void clear(gsw_distributed_multigrid *mg) {
 /* ---- Creation ---------------------------------------------------------------------------------
  */
 
-static gsw_status check_options(gsw_distributed_multigrid *mg, const gsw_stencil *stencil,
-                                const gsw_distributed_multigrid_options *given) {
+static gsw_status check_options(gsw_distributed_multigrid *mg, const gsw_stencil *stencil) {
     gsw_context *context = mg->partition->context;
-    gsw_distributed_multigrid_options *o = &mg->options;
-    GSW_TRY(gsw_options_take(context, "gsw_distributed_multigrid_options", given, sizeof *o, o));
-    GSW_REQUIRE(context, (unsigned)o->scope <= GSW_SCOPE_GLOBAL, "options->scope %d is unknown",
-                (int)o->scope);
-    GSW_TRY(
-        gsw_multigrid_resolve(context, &o->pre_sweeps, &o->post_sweeps, &o->theta, o->cycle_type));
-    if (o->cycle_type == GSW_F32 && !context->ops->slab)
+    gsw_multigrid_options *o = &mg->options;
+    if (!context->ops->slab)
+        o->cycle_type = GSW_F64; /* in which a cycle does all that one in fp32 does */
+    if (o->cycle != GSW_CYCLE_V || o->interpolation != GSW_INTERPOLATION_BLACK_BOX)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "options->cycle_type is f32; on several processes of the backend %s it is "
-                        "f64",
-                        gsw_backend_name(context->backend));
-    GSW_REQUIRE(context, o->whole_points >= 0, "options->whole_points %lld is negative",
-                (long long)o->whole_points);
+                        "multigrid on several processes has V cycles and black-box interpolation");
     if (o->smoother != GSW_SMOOTHER_AUTO && o->smoother != GSW_SMOOTHER_GS &&
         o->smoother != GSW_SMOOTHER_SYMGS && o->smoother != GSW_SMOOTHER_JACOBI)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
@@ -406,35 +375,34 @@ static gsw_status check_options(gsw_distributed_multigrid *mg, const gsw_stencil
     return GSW_SUCCESS;
 }
 
-static uint64_t mark_of(const gsw_distributed_multigrid_options *o) {
-    return gsw_mark_real(gsw_mark(0,
-                                  (int64_t[]){o->scope, o->smoother, o->pre_sweeps, o->post_sweeps,
-                                              o->whole_points, o->cycle_type},
-                                  6),
-                         o->theta);
+static uint64_t mark_of(const gsw_multigrid_options *o) {
+    return gsw_mark_real(
+        gsw_mark(0,
+                 (int64_t[]){o->scope, o->smoother, o->pre_sweeps, o->post_sweeps, o->whole_points,
+                             o->cycle_type, o->coarsest_points, o->max_levels},
+                 8),
+        o->theta);
+}
+
+static void begin(gsw_distributed_multigrid *mg, gsw_distributed_matrix *matrix) {
+    mg->levels = 1;
+    mg->level[0] = (level){.partition = mg->partition, .matrix = matrix, .points = matrix->points};
 }
 
 gsw_status gsw_distributed_multigrid_create(gsw_distributed_matrix *matrix,
-                                            const gsw_distributed_multigrid_options *options,
+                                            const gsw_multigrid_options *options,
                                             gsw_distributed_multigrid **multigrid) {
     gsw_distributed_multigrid *mg;
-    if (!matrix)
-        return GSW_ERROR_INVALID_ARGUMENT;
     gsw_partition *p = matrix->partition;
-    gsw_status status = gsw_partition_check_result(p, multigrid, "multigrid");
-    if (status == GSW_SUCCESS) {
-        *multigrid = NULL;
-        status = gsw_alloc(p->context, 1, sizeof *mg, "a hierarchy", (void **)&mg);
-    }
+    *multigrid = NULL;
+    gsw_status status = gsw_alloc(p->context, 1, sizeof *mg, "a hierarchy", (void **)&mg);
     if (status != GSW_SUCCESS)
         return gsw_partition_agree(p, status);
     memset(mg, 0, sizeof *mg);
     mg->partition = p;
-    mg->levels = 1;
-    mg->level[0] = (level){.partition = p, .matrix = matrix, .points = matrix->points};
-    status = check_options(mg, &matrix->local.stencil, options);
-    if (status == GSW_SUCCESS)
-        status = open_preconditioner(mg);
+    mg->options = *options;
+    begin(mg, matrix);
+    status = check_options(mg, &matrix->local.stencil);
     status = gsw_partition_agree_on(p, status, "options", mark_of(&mg->options));
     if (status == GSW_SUCCESS)
         status = build(mg);
@@ -445,51 +413,47 @@ gsw_status gsw_distributed_multigrid_create(gsw_distributed_matrix *matrix,
     return status;
 }
 
-gsw_status gsw_distributed_multigrid_refactor(gsw_distributed_multigrid *multigrid) {
-    if (!multigrid)
-        return GSW_ERROR_INVALID_ARGUMENT;
-    gsw_distributed_matrix *matrix = multigrid->level[0].matrix;
-    clear(multigrid);
-    multigrid->levels = 1;
-    multigrid->level[0] =
-        (level){.partition = multigrid->partition, .matrix = matrix, .points = matrix->points};
-    return build(multigrid);
+gsw_status gsw_distributed_multigrid_refactor(gsw_distributed_multigrid *mg) {
+    gsw_distributed_matrix *matrix = mg->level[0].matrix;
+    clear(mg);
+    begin(mg, matrix);
+    return build(mg);
 }
 
-gsw_preconditioner *gsw_distributed_multigrid_preconditioner(gsw_distributed_multigrid *multigrid) {
-    return multigrid ? multigrid->preconditioner : NULL;
-}
-
-gsw_status gsw_distributed_multigrid_get_info(const gsw_distributed_multigrid *multigrid,
-                                              gsw_distributed_multigrid_info *info) {
-    if (!multigrid || !info || !multigrid->usable)
+gsw_status gsw_distributed_multigrid_get_info(const gsw_distributed_multigrid *mg,
+                                              gsw_multigrid_info *info) {
+    gsw_multigrid_info made = {.size = sizeof made};
+    if (!mg->rest)
         return GSW_ERROR_INVALID_ARGUMENT;
-    GSW_TRY(gsw_result_check(NULL, "gsw_distributed_multigrid_info", info));
-    gsw_multigrid_info rest = {.size = sizeof rest};
-    GSW_TRY(gsw_multigrid_get_info(multigrid->rest, &rest));
-    const int last = multigrid->levels - 1;
-    gsw_distributed_multigrid_info made = {.size = sizeof made,
-                                           .levels = last + rest.levels,
-                                           .distributed_levels = last,
-                                           .smoother = multigrid->options.smoother,
-                                           .symmetric = multigrid->symmetric};
-    double finest = 0;
+    GSW_TRY(gsw_hierarchy_get_info(mg->rest, &made));
+    const int last = mg->levels - 1;
+    const double rest_couplings = made.operator_complexity, rest_points = made.grid_complexity;
+    double finest_couplings = 1, finest_points = 1;
+    made.levels += last;
+    made.shared_levels = last;
+    made.scope = mg->options.scope;
+    made.smoother = mg->options.smoother;
+    made.symmetric = mg->symmetric;
+    made.operator_complexity = made.grid_complexity = 0;
     for (int number = 0; number <= last; number++) {
-        const level *l = &multigrid->level[number];
-        const double couplings =
-            (double)gsw_stencil_couplings(&l->matrix->local.stencil, &l->partition->grid);
-        finest = number == 0 ? couplings : finest;
-        made.operator_complexity += couplings * (number == last ? rest.operator_complexity : 1);
+        const level *l = &mg->level[number];
+        const gsw_grid *g = &l->partition->grid;
+        const double couplings = (double)gsw_stencil_couplings(&l->matrix->local.stencil, g);
+        const double points = (double)g->nx * (double)g->ny * (double)g->nz;
+        finest_couplings = number == 0 ? couplings : finest_couplings;
+        finest_points = number == 0 ? points : finest_points;
+        made.operator_complexity += couplings * (number == last ? rest_couplings : 1);
+        made.grid_complexity += points * (number == last ? rest_points : 1);
     }
-    made.operator_complexity /= finest;
+    made.operator_complexity /= finest_couplings;
+    made.grid_complexity /= finest_points;
     gsw_result_give(info, &made, sizeof made);
     return GSW_SUCCESS;
 }
 
-void gsw_distributed_multigrid_destroy(gsw_distributed_multigrid *multigrid) {
-    if (!multigrid)
+void gsw_distributed_multigrid_destroy(gsw_distributed_multigrid *mg) {
+    if (!mg)
         return;
-    clear(multigrid);
-    gsw_preconditioner_destroy(multigrid->preconditioner);
-    free(multigrid);
+    clear(mg);
+    free(mg);
 }

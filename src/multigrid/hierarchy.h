@@ -73,17 +73,33 @@ struct gsw_multigrid {
     void *tiles;         /* host memory of the loops' passes; NULL: they need none, */
     size_t tiles_bytes;  /* and its size */
     int64_t bytes;       /* of own_b, own_x, scale and tiles */
+
+    /* On several processes: what does the work. Then there is nothing else but the context, the
+     * options, the grid, the stencil and `usable`. */
+    struct gsw_distributed_multigrid *shared;
 };
 
-/* Checks options that hierarchies on one process and on several have, and resolves their defaults.
- */
-gsw_status gsw_multigrid_resolve(gsw_context *context, int *pre_sweeps, int *post_sweeps,
-                                 double *theta, gsw_dtype cycle_type);
+/* Checks options and resolves their defaults. */
+gsw_status gsw_multigrid_resolve(gsw_context *context, const gsw_multigrid_options *given,
+                                 gsw_multigrid_options *options);
 
-/* gsw_multigrid_create() with is_coarse as above. */
-gsw_status gsw_multigrid_create_coarse(gsw_context *context, const gsw_matrix *matrix,
-                                       const gsw_multigrid_options *options, int is_coarse,
-                                       gsw_multigrid **multigrid);
+/* gsw_multigrid_create() on one process, with is_coarse as above. */
+gsw_status gsw_hierarchy_create(gsw_context *context, const gsw_matrix *matrix,
+                                const gsw_multigrid_options *options, int is_coarse,
+                                gsw_multigrid **multigrid);
+
+/* Builds or fills a hierarchy from the user's matrix. */
+gsw_status gsw_hierarchy_take(gsw_multigrid *multigrid, const gsw_matrix *matrix,
+                              gsw_status (*with)(gsw_multigrid *multigrid,
+                                                 const gsw_matrix *matrix));
+
+/* gsw_multigrid_apply() with checked arguments; and a cycle on the finest level's own vectors. */
+gsw_status gsw_hierarchy_apply(gsw_multigrid *multigrid, const double *b, double *x);
+gsw_status gsw_hierarchy_cycle_on_own(gsw_multigrid *multigrid);
+
+/* gsw_multigrid_get_info() and gsw_multigrid_destroy() on one process. */
+gsw_status gsw_hierarchy_get_info(const gsw_multigrid *multigrid, gsw_multigrid_info *info);
+void gsw_hierarchy_close(gsw_multigrid *multigrid);
 
 /* Refuses a level whose diagonal has a zero or is not finite, or whose values are beyond the range
  * of the cycle's type. `grid` is the user's, and messages count its rows from `base`. */

@@ -7,7 +7,7 @@
 #include "contract/dense.h"
 #include "contract/row.h"
 #include "common/stencils.h"
-#include "sweep/factor.h"
+#include "sweep/packed.h"
 #include "hierarchy.h"
 #include "core/reserve.h"
 #include "matrix/stencil_facts.h"
@@ -351,9 +351,9 @@ static gsw_status await_factors(gsw_multigrid *mg) {
     for (int number = 0; number < mg->levels; number++) {
         gsw_level *level = mg->level[number];
         if (level->first)
-            GSW_TRY(gsw_factor_await(mg->context, level->first));
+            GSW_TRY(gsw_packed_await(mg->context, level->first));
         if (level->second)
-            GSW_TRY(gsw_factor_await(mg->context, level->second));
+            GSW_TRY(gsw_packed_await(mg->context, level->second));
     }
     return GSW_SUCCESS;
 }

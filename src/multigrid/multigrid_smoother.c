@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "contract/allocate.h"
-#include "sweep/factor.h"
+#include "sweep/packed.h"
 #include "hierarchy.h"
 #include "core/quiet.h"
 #include "core/reserve.h"
@@ -55,7 +55,7 @@ static gsw_status open_factor(gsw_multigrid *mg, gsw_level *level, gsw_factor_ki
                                         .factor_type = mg->options.cycle_type,
                                         .vector_type = mg->options.cycle_type};
     return *factor ? GSW_SUCCESS
-                   : gsw_factor_open(mg->context, &level->matrix, &options, section, factor);
+                   : gsw_packed_open(mg->context, &level->matrix, &options, section, factor);
 }
 
 /* Memory for Gauss-Seidel on the level's own arrays. */
@@ -146,9 +146,9 @@ gsw_status gsw_smoother_open(gsw_multigrid *mg, gsw_level *level) {
  * *serves: whether the factor is a usable smoother. */
 static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level, int *serves) {
     const gsw_quiet quiet = gsw_quiet_begin(mg->context);
-    gsw_status status = gsw_factor_queue(mg->context, level->first, &level->matrix);
+    gsw_status status = gsw_packed_queue(mg->context, level->first, &level->matrix);
     if (status == GSW_SUCCESS)
-        status = gsw_factor_await(mg->context, level->first);
+        status = gsw_packed_await(mg->context, level->first);
     const int answer = status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_UNSUPPORTED;
     gsw_quiet_end(mg->context, &quiet, answer);
     *serves = 0;
@@ -188,8 +188,8 @@ gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
         return mg->context->ops->multigrid->invert_diagonal(
             mg->context, &level->matrix, mg->options.cycle_type, level->reciprocal);
     if (level->first)
-        GSW_TRY(gsw_factor_queue(mg->context, level->first, &level->matrix));
-    return level->second ? gsw_factor_queue(mg->context, level->second, &level->matrix)
+        GSW_TRY(gsw_packed_queue(mg->context, level->first, &level->matrix));
+    return level->second ? gsw_packed_queue(mg->context, level->second, &level->matrix)
                          : GSW_SUCCESS;
 }
 
@@ -234,9 +234,9 @@ gsw_status gsw_smoother_change(gsw_multigrid *mg) {
         if (status == GSW_SUCCESS)
             status = gsw_smoother_fill(mg, level);
         if (status == GSW_SUCCESS && level->first != NULL)
-            status = gsw_factor_await(mg->context, level->first);
+            status = gsw_packed_await(mg->context, level->first);
         if (status == GSW_SUCCESS && level->second != NULL)
-            status = gsw_factor_await(mg->context, level->second);
+            status = gsw_packed_await(mg->context, level->second);
         level->matrix = values;
         if (status != GSW_SUCCESS) {
             mg->usable = 0;

@@ -5,19 +5,19 @@
 
 typedef struct auto_data {
     gsw_petsc_multigrid_data multigrid; /* its options, and the hierarchy where it is the choice */
-    gsw_choice choice; /* what it holds belongs to the preconditioner; all 0 for mpiaij */
+    gsw_choice choice;                  /* what it holds belongs to the preconditioner */
 } auto_data;
 
 static PetscErrorCode read_options(const gsw_petsc_kind *kind, void *self, MPI_Comm comm,
-                                   const char *prefix, PetscBool distributed) {
+                                   const char *prefix, gsw_scope scope) {
     auto_data *data = self;
-    return gsw_petsc_multigrid.read_options(kind, &data->multigrid, comm, prefix, distributed);
+    return gsw_petsc_multigrid.read_options(kind, &data->multigrid, comm, prefix, scope);
 }
 
 static gsw_status make(void *self, gsw_context *context, const gsw_matrix *matrix,
                        gsw_preconditioner **preconditioner) {
     auto_data *data = self;
-    gsw_factor_options factor = {.size = sizeof factor};
+    gsw_factor_options factor = {.size = sizeof factor, .scope = data->multigrid.options.scope};
     const gsw_choice_options options = {
         .size = sizeof options, .multigrid = &data->multigrid.options, .factor = &factor};
     data->choice.size = sizeof data->choice;
@@ -50,17 +50,6 @@ static gsw_status refill(void *self, gsw_context *context, const gsw_matrix *mat
                : GSW_ERROR_INVALID_ARGUMENT;
 }
 
-static gsw_status make_distributed(void *self, gsw_distributed_matrix *matrix, gsw_scope scope,
-                                   gsw_preconditioner **preconditioner) {
-    auto_data *data = self;
-    return gsw_petsc_multigrid.make_distributed(&data->multigrid, matrix, scope, preconditioner);
-}
-
-static gsw_status refill_distributed(void *self) {
-    auto_data *data = self;
-    return gsw_petsc_multigrid.refill_distributed(&data->multigrid);
-}
-
 /* A factor that was chosen for CG is symmetric. */
 static int symmetric(const void *self) {
     const auto_data *data = self;
@@ -74,14 +63,10 @@ static PetscErrorCode view(const void *self, PetscViewer viewer) {
     const auto_data *data = self;
     const gsw_choice *choice = &data->choice;
     PetscFunctionBegin;
-    if (choice->size)
-        PetscCall(PetscViewerASCIIPrintf(
-            viewer, "choice: -pc_gridsweep_type %s with -ksp_type %s: %s\n",
-            choice->factor ? factors[choice->kind] : gsw_petsc_multigrid.name,
-            symmetric(self) ? KSPCG : KSPBCGS, choice->text));
-    else
-        PetscCall(PetscViewerASCIIPrintf(
-            viewer, "for matrices of type mpiaij auto means -pc_gridsweep_type mg\n"));
+    PetscCall(
+        PetscViewerASCIIPrintf(viewer, "choice: -pc_gridsweep_type %s with -ksp_type %s: %s\n",
+                               choice->factor ? factors[choice->kind] : gsw_petsc_multigrid.name,
+                               symmetric(self) ? KSPCG : KSPBCGS, choice->text));
     if (!choice->factor)
         PetscCall(gsw_petsc_multigrid.view(&data->multigrid, viewer));
     PetscFunctionReturn(0);
@@ -100,8 +85,6 @@ const gsw_petsc_kind gsw_petsc_auto = {.name = "auto",
                                        .read_options = read_options,
                                        .make = make,
                                        .refill = refill,
-                                       .make_distributed = make_distributed,
-                                       .refill_distributed = refill_distributed,
                                        .symmetric = symmetric,
                                        .view = view,
                                        .clear = clear};

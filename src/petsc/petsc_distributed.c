@@ -1,8 +1,7 @@
 /* petsc_distributed.c: see petsc_distributed.h.
  *
  * The plug-in keeps the own rows as one array per offset of the stencil, and the library reads
- * these arrays in place. New values are copied there; who made a preconditioner of the matrix then
- * computes it anew. */
+ * these arrays in place. New values are copied there; the preconditioner then takes them. */
 #include "petsc_distributed.h"
 #include <stdlib.h>
 #include "petsc_layout.h"
@@ -21,7 +20,7 @@ struct gsw_petsc_distributed {
     gsw_partition *partition;
     double *values; /* one array per offset */
     const void *array[GSW_STENCIL_MAX];
-    gsw_distributed_matrix *matrix;
+    gsw_matrix matrix;
 };
 
 /* What the options and the DM say. */
@@ -287,7 +286,7 @@ static PetscErrorCode open_matrix(gsw_petsc_distributed *d, const gsw_petsc_plac
     gsw_petsc_rows_values(rows, &d->layout, stencil, d->values, &bad);
     PetscCheck(bad < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
                "own row %" PetscInt_FMT " has a coupling outside the stencil", bad);
-    status = gsw_distributed_matrix_from_stencil(d->partition, stencil, &array, &d->matrix);
+    status = gsw_partition_matrix_from_stencil(d->partition, stencil, &array, &d->matrix);
     PetscCall(gsw_petsc_check(r->comm, place, status, PETSC_ERR_LIB, "taking the matrix"));
     PetscFunctionReturn(0);
 }
@@ -344,8 +343,8 @@ PetscErrorCode gsw_petsc_distributed_refill(gsw_petsc_distributed *d, const gsw_
     PetscFunctionReturn(0);
 }
 
-gsw_distributed_matrix *gsw_petsc_distributed_matrix(const gsw_petsc_distributed *d) {
-    return d->matrix;
+const gsw_matrix *gsw_petsc_distributed_matrix(const gsw_petsc_distributed *d) {
+    return &d->matrix;
 }
 
 PetscErrorCode gsw_petsc_distributed_view(const gsw_petsc_distributed *d, gsw_scope scope,
@@ -366,7 +365,6 @@ PetscErrorCode gsw_petsc_distributed_view(const gsw_petsc_distributed *d, gsw_sc
 void gsw_petsc_distributed_close(gsw_petsc_distributed *d) {
     if (!d)
         return;
-    gsw_distributed_matrix_destroy(d->matrix);
     gsw_partition_destroy(d->partition);
     close_transport(d->transport);
     gsw_petsc_layout_close(&d->layout);

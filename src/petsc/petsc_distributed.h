@@ -17,8 +17,8 @@ PetscErrorCode gsw_petsc_distributed_open(gsw_petsc_place *place, PC pc, Mat mat
 PetscErrorCode gsw_petsc_distributed_refill(gsw_petsc_distributed *d, const gsw_petsc_place *place,
                                             Mat matrix, PetscBool *fits);
 
-/* It belongs to `d`. */
-gsw_distributed_matrix *gsw_petsc_distributed_matrix(const gsw_petsc_distributed *d);
+/* The rows of this process, which `d` holds. */
+const gsw_matrix *gsw_petsc_distributed_matrix(const gsw_petsc_distributed *d);
 
 /* Prints "scope global, 4 processes, 2x2x1 boxes of at most 16x16x32 points". */
 PetscErrorCode gsw_petsc_distributed_view(const gsw_petsc_distributed *d, gsw_scope scope,

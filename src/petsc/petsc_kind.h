@@ -12,13 +12,13 @@ typedef struct gsw_petsc_kind {
     PetscErrorCode pivot;   /* the error for a bad pivot */
     gsw_factor_kind factor; /* of a kind in petsc_sweeps.c */
 
-    /* Reads the kind's options with the prefix, and refuses those that do not exist for the type of
-     * the matrix. `distributed`: that is mpiaij. Called before make() or make_distributed(). */
+    /* Reads the kind's options with the prefix. Called before make(). */
     PetscErrorCode (*read_options)(const struct gsw_petsc_kind *kind, void *self, MPI_Comm comm,
-                                   const char *prefix, PetscBool distributed);
+                                   const char *prefix, gsw_scope scope);
 
-    /* Creates the preconditioner of a matrix. The matrix is not valid after the call. After a
-     * failure only objects that clear() frees remain. */
+    /* Creates the preconditioner of a matrix. On a single process the matrix is not valid after the
+     * call. After a failure only objects that clear() frees remain. Both calls are collective where
+     * the matrix is on a partition. */
     gsw_status (*make)(void *self, gsw_context *context, const gsw_matrix *matrix,
                        gsw_preconditioner **preconditioner);
 
@@ -26,20 +26,12 @@ typedef struct gsw_petsc_kind {
      * INVALID_ARGUMENT: these values need a new preconditioner. */
     gsw_status (*refill)(void *self, gsw_context *context, const gsw_matrix *matrix);
 
-    /* In place of make() and refill() for a matrix of type mpiaij, which outlives the
-     * preconditioner and holds the new values already. Both are collective. The preconditioner
-     * belongs to `self`. */
-    gsw_status (*make_distributed)(void *self, gsw_distributed_matrix *matrix, gsw_scope scope,
-                                   gsw_preconditioner **preconditioner);
-    gsw_status (*refill_distributed)(void *self);
-
     /* Whether M^-1 is its own transpose. */
     int (*symmetric)(const void *self);
 
     PetscErrorCode (*view)(const void *self, PetscViewer viewer);
 
-    /* Frees what make() or make_distributed() created: after the preconditioner of make(), before
-     * the distributed matrix. */
+    /* Frees what make() created, after the preconditioner and before the partition. */
     void (*clear)(void *self);
 } gsw_petsc_kind;
 

@@ -30,32 +30,8 @@ static word_list cycles(void) {
     return list;
 }
 
-/* Refuses what gsw_distributed_multigrid_options cannot hold. */
-static PetscErrorCode check_distributed(const gsw_multigrid_options *o, MPI_Comm comm) {
-    PetscFunctionBegin;
-    PetscCheck(
-        o->cycle == GSW_CYCLE_V, comm, PETSC_ERR_SUP,
-        "-pc_gridsweep_mg_cycle %s: on several processes (matrices of type mpiaij) multigrid "
-        "has V cycles only",
-        gsw_cycle_name(o->cycle));
-    PetscCheck(o->smoother == GSW_SMOOTHER_AUTO || o->smoother == GSW_SMOOTHER_GS ||
-                   o->smoother == GSW_SMOOTHER_SYMGS || o->smoother == GSW_SMOOTHER_JACOBI,
-               comm, PETSC_ERR_SUP,
-               "-pc_gridsweep_mg_smoother %s: on several processes (matrices of type mpiaij) it is "
-               "auto, gs, symgs or jacobi",
-               gsw_smoother_name(o->smoother));
-    PetscCheck(o->cycle_type == GSW_F64, comm, PETSC_ERR_SUP,
-               "-pc_gridsweep_mg_precision f32: on several processes (matrices of type mpiaij) "
-               "multigrid works in f64 only");
-    PetscCheck(o->coarsest_points == COARSEST_POINTS, comm, PETSC_ERR_SUP,
-               "-pc_gridsweep_mg_coarsest_points %lld: on several processes (matrices of type "
-               "mpiaij) it is %d",
-               (long long)o->coarsest_points, COARSEST_POINTS);
-    PetscFunctionReturn(0);
-}
-
 static PetscErrorCode read_options(const gsw_petsc_kind *kind, void *self, MPI_Comm comm,
-                                   const char *prefix, PetscBool distributed) {
+                                   const char *prefix, gsw_scope scope) {
     static const char *const types[] = {"f64", "f32"}; /* in the order of gsw_dtype */
     gsw_petsc_multigrid_data *data = self;
     const word_list smoother = smoothers(), cycle = cycles();
@@ -95,9 +71,8 @@ static PetscErrorCode read_options(const gsw_petsc_kind *kind, void *self, MPI_C
                                             .pre_sweeps = (int)pre,
                                             .post_sweeps = (int)post,
                                             .theta = theta,
-                                            .coarsest_points = coarsest};
-    if (distributed)
-        PetscCall(check_distributed(&data->options, comm));
+                                            .coarsest_points = coarsest,
+                                            .scope = scope};
     PetscFunctionReturn(0);
 }
 
@@ -118,45 +93,10 @@ static gsw_status refill(void *self, gsw_context *context, const gsw_matrix *mat
     return gsw_multigrid_refactor(context, data->multigrid, matrix);
 }
 
-static gsw_status make_distributed(void *self, gsw_distributed_matrix *matrix, gsw_scope scope,
-                                   gsw_preconditioner **preconditioner) {
-    gsw_petsc_multigrid_data *data = self;
-    const gsw_distributed_multigrid_options options = {.size = sizeof options,
-                                                       .scope = scope,
-                                                       .smoother = data->options.smoother,
-                                                       .pre_sweeps = data->options.pre_sweeps,
-                                                       .post_sweeps = data->options.post_sweeps,
-                                                       .theta = data->options.theta};
-    gsw_status status = gsw_distributed_multigrid_create(matrix, &options, &data->distributed);
-    *preconditioner = gsw_distributed_multigrid_preconditioner(data->distributed);
-    return status;
-}
-
-/* Values that are no longer symmetric need a new hierarchy with the default smoother, as on one
- * process: it was chosen for symmetric ones, and a refactor keeps it. */
-static gsw_status refill_distributed(void *self) {
-    gsw_petsc_multigrid_data *data = self;
-    gsw_distributed_multigrid_info info = {.size = sizeof info};
-    gsw_status status = gsw_distributed_multigrid_refactor(data->distributed);
-    if (status == GSW_SUCCESS)
-        status = gsw_distributed_multigrid_get_info(data->distributed, &info);
-    if (status == GSW_SUCCESS && data->options.smoother == GSW_SMOOTHER_AUTO &&
-        info.smoother == GSW_SMOOTHER_GS && !info.symmetric)
-        status = GSW_ERROR_INVALID_ARGUMENT;
-    return status;
-}
-
 static void clear(void *self) {
     gsw_petsc_multigrid_data *data = self;
     gsw_multigrid_destroy(data->multigrid);
     data->multigrid = NULL;
-    gsw_distributed_multigrid_destroy(data->distributed);
-    data->distributed = NULL;
-}
-
-static int distributed_symmetric(const gsw_distributed_multigrid *multigrid) {
-    gsw_distributed_multigrid_info info = {.size = sizeof info};
-    return gsw_distributed_multigrid_get_info(multigrid, &info) == GSW_SUCCESS && info.symmetric;
 }
 
 static int symmetric(const void *self) {
@@ -164,8 +104,6 @@ static int symmetric(const void *self) {
     gsw_multigrid_info info = {.size = sizeof info};
     if (data->options.pre_sweeps != data->options.post_sweeps)
         return 0;
-    if (data->distributed)
-        return distributed_symmetric(data->distributed);
     return gsw_multigrid_get_info(data->multigrid, &info) == GSW_SUCCESS && info.symmetric &&
            info.cycle != GSW_CYCLE_F;
 }
@@ -200,35 +138,22 @@ static PetscErrorCode view_level(const gsw_petsc_multigrid_data *data, int numbe
     PetscFunctionReturn(0);
 }
 
-static PetscErrorCode view_distributed(const gsw_petsc_multigrid_data *data, PetscViewer viewer) {
-    gsw_distributed_multigrid_info info = {.size = sizeof info};
-    PetscFunctionBegin;
-    if (gsw_distributed_multigrid_get_info(data->distributed, &info) != GSW_SUCCESS)
-        PetscFunctionReturn(0);
-    PetscCall(PetscViewerASCIIPrintf(
-        viewer,
-        "%d level%s, %d of them distributed, V cycle, smoother %s, f64, operator complexity "
-        "%.2f\n",
-        info.levels, info.levels == 1 ? "" : "s", info.distributed_levels,
-        gsw_smoother_name(info.smoother), info.operator_complexity));
-    PetscFunctionReturn(0);
-}
-
 static PetscErrorCode view(const void *self, PetscViewer viewer) {
     const gsw_petsc_multigrid_data *data = self;
     gsw_multigrid_info info = {.size = sizeof info};
+    char shared[48] = "";
     PetscFunctionBegin;
-    if (data->distributed) {
-        PetscCall(view_distributed(data, viewer));
-        PetscFunctionReturn(0);
-    }
     if (gsw_multigrid_get_info(data->multigrid, &info) != GSW_SUCCESS)
         PetscFunctionReturn(0);
+    if (info.shared_levels > 0)
+        PetscCall(PetscSNPrintf(shared, sizeof shared, ", %d of them shared", info.shared_levels));
     PetscCall(PetscViewerASCIIPrintf(
-        viewer, "%d level%s, %s cycle, smoother %s, %s, operator complexity %.2f, %.1f MB\n",
-        info.levels, info.levels == 1 ? "" : "s", gsw_cycle_name(info.cycle),
+        viewer, "%d level%s%s, %s cycle, smoother %s, %s, operator complexity %.2f, %.1f MB\n",
+        info.levels, info.levels == 1 ? "" : "s", shared, gsw_cycle_name(info.cycle),
         gsw_smoother_name(info.smoother), info.cycle_type == GSW_F32 ? "f32" : "f64",
         info.operator_complexity, (double)info.bytes * 1e-6));
+    if (info.shared_levels > 0)
+        PetscFunctionReturn(0);
     PetscCall(PetscViewerASCIIPrintf(viewer, "%5s %20s %10s %12s %5s %11s %10s\n", "level", "grid",
                                      "stencil", "couplings", "axes", "smoother", "MB"));
     for (int number = 0; number < info.levels; number++)
@@ -245,8 +170,6 @@ const gsw_petsc_kind gsw_petsc_multigrid = {.name = "mg",
                                             .read_options = read_options,
                                             .make = make,
                                             .refill = refill,
-                                            .make_distributed = make_distributed,
-                                            .refill_distributed = refill_distributed,
                                             .symmetric = symmetric,
                                             .view = view,
                                             .clear = clear};

@@ -6,8 +6,7 @@
 
 typedef struct gsw_petsc_multigrid_data {
     gsw_multigrid_options options;
-    gsw_multigrid *multigrid;               /* from make() */
-    gsw_distributed_multigrid *distributed; /* from make_distributed() */
+    gsw_multigrid *multigrid; /* NULL before make() */
 } gsw_petsc_multigrid_data;
 
 extern const gsw_petsc_kind gsw_petsc_multigrid;

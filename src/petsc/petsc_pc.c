@@ -35,17 +35,16 @@ typedef struct pc_data {
     void *self;                         /* of the kind */
     gsw_scope scope;                    /* of a matrix of type mpiaij */
     gsw_petsc_distributed *distributed; /* of a matrix of type mpiaij, else NULL */
-    gsw_preconditioner *preconditioner; /* belongs to `self`, where there is a `distributed` */
-    PetscObjectId matrix;               /* the matrix of its set-up */
-    PetscObjectState pattern;           /* and the state of its nonzero pattern */
+    gsw_preconditioner *preconditioner;
+    PetscObjectId matrix;     /* the matrix of its set-up */
+    PetscObjectState pattern; /* and the state of its nonzero pattern */
 } pc_data;
 
 /* ---- Life -------------------------------------------------------------------------------------
  */
 
 static void clear(pc_data *data) {
-    if (!data->distributed)
-        gsw_preconditioner_destroy(data->preconditioner);
+    gsw_preconditioner_destroy(data->preconditioner);
     if (data->self)
         data->kind->clear(data->self);
     free(data->self);
@@ -136,9 +135,7 @@ static PetscErrorCode make_distributed(PC pc, pc_data *data, Mat matrix) {
     gsw_status status;
     PetscFunctionBegin;
     PetscCall(gsw_petsc_distributed_open(&data->place, pc, matrix, &data->distributed));
-    status =
-        data->kind->make_distributed(data->self, gsw_petsc_distributed_matrix(data->distributed),
-                                     data->scope, &data->preconditioner);
+    status = make(data, gsw_petsc_distributed_matrix(data->distributed));
     PetscCall(gsw_petsc_check(PetscObjectComm((PetscObject)pc), &data->place, status,
                               data->kind->pivot, "making the preconditioner"));
     PetscFunctionReturn(0);
@@ -157,7 +154,7 @@ static PetscErrorCode make_anew(PC pc, pc_data *data, Mat matrix) {
     data->self = calloc(1, kind->size);
     PetscCheck(data->self, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a preconditioner");
     data->kind = kind;
-    PetscCall(kind->read_options(kind, data->self, comm, prefix, distributed));
+    PetscCall(kind->read_options(kind, data->self, comm, prefix, data->scope));
     if (distributed)
         PetscCall(make_distributed(pc, data, matrix));
     else
@@ -192,7 +189,8 @@ static PetscErrorCode set_up(PC pc) {
     PetscCall(is_known(data, matrix, &known));
     if (known && data->distributed) {
         PetscCall(gsw_petsc_distributed_refill(data->distributed, &data->place, matrix, &known));
-        status = known ? data->kind->refill_distributed(data->self) : GSW_ERROR_NOT_A_GRID;
+        status = known ? refill(data, gsw_petsc_distributed_matrix(data->distributed))
+                       : GSW_ERROR_NOT_A_GRID;
     } else if (known) {
         PetscCall(gsw_petsc_take_matrix(&data->place, matrix, refill, data, &status));
     }

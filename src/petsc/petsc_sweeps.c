@@ -2,17 +2,15 @@
 #include "petsc_sweeps.h"
 
 typedef struct sweeps_data {
-    gsw_distributed_factor_options options; /* also for make() */
-    gsw_factor *factor;                     /* from make() */
-    gsw_distributed_factor *distributed;    /* from make_distributed() */
+    gsw_factor_options options;
+    gsw_factor *factor;
 } sweeps_data;
 
 static PetscErrorCode read_options(const gsw_petsc_kind *kind, void *self, MPI_Comm comm,
-                                   const char *prefix, PetscBool distributed) {
+                                   const char *prefix, gsw_scope scope) {
     sweeps_data *data = self;
     PetscReal omega = 1;
     PetscFunctionBegin;
-    (void)distributed;
     PetscOptionsBegin(comm, prefix, "Sweeps of gridsweep", "PC");
     if (kind->factor == GSW_SSOR)
         PetscCall(
@@ -20,17 +18,15 @@ static PetscErrorCode read_options(const gsw_petsc_kind *kind, void *self, MPI_C
     PetscOptionsEnd();
     PetscCheck(omega > 0 && omega < 2, comm, PETSC_ERR_ARG_OUTOFRANGE,
                "-pc_gridsweep_sor_omega %g is not in (0, 2)", (double)omega);
-    data->options = (gsw_distributed_factor_options){
-        .size = sizeof data->options, .kind = kind->factor, .omega = omega};
+    data->options = (gsw_factor_options){
+        .size = sizeof data->options, .kind = kind->factor, .omega = omega, .scope = scope};
     PetscFunctionReturn(0);
 }
 
 static gsw_status make(void *self, gsw_context *context, const gsw_matrix *matrix,
                        gsw_preconditioner **preconditioner) {
     sweeps_data *data = self;
-    const gsw_factor_options options = {
-        .size = sizeof options, .kind = data->options.kind, .omega = data->options.omega};
-    gsw_status status = gsw_factor_create(context, matrix, &options, &data->factor);
+    gsw_status status = gsw_factor_create(context, matrix, &data->options, &data->factor);
     if (status == GSW_SUCCESS)
         status = gsw_preconditioner_from_factor(context, data->factor, preconditioner);
     return status;
@@ -41,27 +37,10 @@ static gsw_status refill(void *self, gsw_context *context, const gsw_matrix *mat
     return gsw_factor_refactor(context, data->factor, matrix, NULL);
 }
 
-static gsw_status make_distributed(void *self, gsw_distributed_matrix *matrix, gsw_scope scope,
-                                   gsw_preconditioner **preconditioner) {
-    sweeps_data *data = self;
-    gsw_status status;
-    data->options.scope = scope;
-    status = gsw_distributed_factor_create(matrix, &data->options, &data->distributed);
-    *preconditioner = gsw_distributed_factor_preconditioner(data->distributed);
-    return status;
-}
-
-static gsw_status refill_distributed(void *self) {
-    sweeps_data *data = self;
-    return gsw_distributed_factor_refactor(data->distributed);
-}
-
 static void clear(void *self) {
     sweeps_data *data = self;
     gsw_factor_destroy(data->factor);
     data->factor = NULL;
-    gsw_distributed_factor_destroy(data->distributed);
-    data->distributed = NULL;
 }
 
 /* The others are symmetric where the matrix is, which nobody has checked. */
@@ -81,9 +60,8 @@ static PetscErrorCode view(const void *self, PetscViewer viewer) {
 #define SWEEPS(text, kind, error)                                                                  \
     {                                                                                              \
         .name = (text), .size = sizeof(sweeps_data), .pivot = (error), .factor = (kind),           \
-        .read_options = read_options, .make = make, .refill = refill,                              \
-        .make_distributed = make_distributed, .refill_distributed = refill_distributed,            \
-        .symmetric = symmetric, .view = view, .clear = clear                                       \
+        .read_options = read_options, .make = make, .refill = refill, .symmetric = symmetric,      \
+        .view = view, .clear = clear                                                               \
     }
 
 const gsw_petsc_kind gsw_petsc_ilu = SWEEPS("ilu", GSW_ILU0, PETSC_ERR_MAT_LU_ZRPVT);

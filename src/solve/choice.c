@@ -16,6 +16,7 @@
 #include "geometry/multigrid.h"
 #include "core/options.h"
 #include "core/reserve.h"
+#include "matrix/distributed_rows.h"
 #include "matrix/stencil_facts.h"
 
 GSW_ENDS_WITH(gsw_choice_options, factor);
@@ -128,10 +129,20 @@ static void take_facts(gsw_choice *choice, const gsw_matrix *matrix, int64_t poi
                        : GSW_ILU0;
 }
 
+static gsw_status survey_shared(const gsw_matrix *matrix, gsw_survey *survey) {
+    gsw_distributed_matrix *rows;
+    GSW_TRY(gsw_distributed_matrix_open(matrix, &rows));
+    const gsw_status status = gsw_distributed_survey_matrix(rows, survey);
+    gsw_distributed_matrix_destroy(rows);
+    return status;
+}
+
 /* The survey of a matrix of either format. */
 static gsw_status survey_matrix(gsw_context *context, const gsw_matrix *matrix,
                                 gsw_survey *survey) {
     gsw_probe_matrix taken;
+    if (gsw_partition_of(matrix) != NULL)
+        return survey_shared(matrix, survey);
     GSW_TRY(gsw_probe_take(context, matrix, &taken));
     const gsw_status status =
         context->ops->multigrid->survey(context, &taken.view, NULL, 1, survey);
@@ -160,10 +171,9 @@ static gsw_status check(gsw_context *context, const gsw_matrix *matrix, const gs
                         int64_t *points) {
     GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
     GSW_TRY(gsw_result_check(context, "gsw_choice", choice));
-    GSW_TRY(gsw_matrix_check(context, matrix));
-    GSW_TRY(gsw_matrix_check_place(context, matrix));
+    GSW_TRY(gsw_matrix_check_anywhere(context, matrix));
     GSW_TRY(gsw_grid_points(&matrix->grid, points));
-    return gsw_try_vector(context, *points);
+    return gsw_try_vector(context, gsw_matrix_own_points(matrix));
 }
 
 /* ---- the reason in words ---- */
@@ -242,10 +252,20 @@ static int sweeps_are_dear(const gsw_stencil *stencil) {
     return 0;
 }
 
+/* Whether the factors of several processes overlap. */
+static int overlaps(const search *s) {
+    return s->factor.overlap > 0 && gsw_partition_of(s->matrix) != NULL;
+}
+
 /* A reason for the factor that holds before anything is tried; else MULTIGRID. */
-static gsw_reason first_sight(const search *s, int64_t points, const gsw_survey *survey) {
+static gsw_reason first_sight(search *s, int64_t points, const gsw_survey *survey) {
     if (s->context->ops->multigrid == NULL)
         return GSW_REASON_BACKEND;
+    if (overlaps(s)) {
+        (void)snprintf(s->no_multigrid, sizeof s->no_multigrid,
+                       "overlaps are for factors, and make them unsymmetric");
+        return GSW_REASON_REFUSED;
+    }
     if (survey->bad_row >= 0)
         return GSW_REASON_DIAGONAL;
     if (gsw_stencil_beyond(&s->matrix->stencil, GSW_LUMPED_RADIUS) != NULL)
@@ -431,6 +451,8 @@ static gsw_status take_multigrid(search *s, gsw_reason *reason) {
 /* Fills s->best, and the choice's description of it. */
 static gsw_status decide(search *s, int64_t points, const gsw_survey *survey) {
     gsw_reason reason = first_sight(s, points, survey);
+    if (overlaps(s))
+        s->choice->method = GSW_BICGSTAB;
     if (sweeps_are_dear(&s->matrix->stencil) && survey->bad_row < 0)
         s->choice->kind = GSW_JACOBI;
     if (reason == GSW_REASON_MULTIGRID)

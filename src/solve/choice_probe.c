@@ -8,6 +8,8 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "core/reserve.h"
+#include "core/sums.h"
+#include "krylov/operator.h"
 
 /* A product that is symmetric except for rounding errors. */
 #define SYMMETRIC 1e-12
@@ -79,34 +81,50 @@ cleanup:
 
 /* ---- a smooth error ---- */
 
+static gsw_status dot(const gsw_probe *p, const double *x, const double *y, double *result) {
+    return gsw_partition_of(p->matrix) != NULL
+               ? gsw_dot(p->context, p->n, x, y, result)
+               : p->context->ops->dot(p->context, p->n, x, y, result);
+}
+
 /* e without its mean. */
 static gsw_status remove_constants(gsw_probe *p) {
     double sum;
     if (p->ones == NULL)
         return GSW_SUCCESS;
-    GSW_TRY(p->context->ops->dot(p->context, p->n, p->ones, p->error, &sum));
-    return p->context->ops->axpby(p->context, p->n, -sum / (double)p->n, p->ones, 1, p->error);
+    GSW_TRY(dot(p, p->ones, p->error, &sum));
+    return p->context->ops->axpby(p->context, p->n, -sum / p->total, p->ones, 1, p->error);
 }
 
 static gsw_status measure(gsw_probe *p) {
     double square;
     GSW_TRY(remove_constants(p));
-    GSW_TRY(p->context->ops->dot(p->context, p->n, p->error, p->error, &square));
+    GSW_TRY(dot(p, p->error, p->error, &square));
     p->size = sqrt(square);
     return GSW_SUCCESS;
 }
 
 /* A straight line over the rows, in one piece from -1 to 1. */
 static gsw_status set_ramp(gsw_probe *p) {
+    const gsw_partition *shared = gsw_partition_of(p->matrix);
     void *memory;
+    int64_t at[3];
     GSW_TRY(gsw_alloc(p->context, (size_t)p->n, sizeof(double), "a smooth vector", &memory));
     double *ramp = memory;
-    for (int64_t i = 0; i < p->n; i++)
-        ramp[i] = (double)(2 * i + 1) / (double)p->n - 1;
+    for (int64_t i = 0; i < p->n; i++) {
+        const int64_t row = shared ? gsw_partition_row(shared, i, at) : i;
+        ramp[i] = (double)(2 * row + 1) / p->total - 1;
+    }
     const gsw_status status =
         p->context->ops->upload(p->context, p->error, ramp, (size_t)p->n * sizeof *ramp);
     free(ramp);
     return status;
+}
+
+static gsw_status reserve(gsw_probe *p, int zero_sums) {
+    GSW_TRY(gsw_reserve_vector(p->context, p->n, &p->error));
+    GSW_TRY(gsw_reserve_vector(p->context, p->n, &p->residual));
+    return zero_sums ? gsw_reserve_vector(p->context, p->n, &p->ones) : GSW_SUCCESS;
 }
 
 static gsw_status fill_probe(gsw_probe *p) {
@@ -122,12 +140,17 @@ static gsw_status fill_probe(gsw_probe *p) {
 gsw_status gsw_probe_open(gsw_context *context, const gsw_matrix *matrix, int zero_sums,
                           gsw_probe *probe) {
     gsw_status status;
-    *probe = (gsw_probe){.context = context, .matrix = matrix};
-    GSW_TRY(gsw_grid_points(&matrix->grid, &probe->n));
-    GSW_TRY_GOTO(gsw_reserve_vector(context, probe->n, &probe->error), fail);
-    GSW_TRY_GOTO(gsw_reserve_vector(context, probe->n, &probe->residual), fail);
-    if (zero_sums)
-        GSW_TRY_GOTO(gsw_reserve_vector(context, probe->n, &probe->ones), fail);
+    gsw_partition *shared = gsw_partition_of(matrix);
+    const gsw_grid *g = &matrix->grid;
+    *probe = (gsw_probe){.context = context,
+                         .matrix = matrix,
+                         .n = gsw_matrix_own_points(matrix),
+                         .total = (double)(g->nx * g->ny * g->nz)};
+    GSW_TRY(gsw_operator_from_matrix(context, matrix, &probe->op));
+    status = reserve(probe, zero_sums);
+    if (shared)
+        status = gsw_partition_agree(shared, status);
+    GSW_TRY_GOTO(status, fail);
     GSW_TRY_GOTO(fill_probe(probe), fail);
     return GSW_SUCCESS;
 
@@ -140,7 +163,8 @@ void gsw_probe_close(gsw_probe *probe) {
     double *const vectors[] = {probe->ones, probe->residual, probe->error};
     for (int i = 0; i < 3; i++)
         gsw_unreserve(probe->context, vectors[i]);
-    probe->ones = probe->residual = probe->error = NULL;
+    gsw_operator_destroy(probe->op);
+    *probe = (gsw_probe){.context = probe->context};
 }
 
 gsw_status gsw_probe_roughen(gsw_probe *probe) {
@@ -152,9 +176,8 @@ gsw_status gsw_probe_roughen(gsw_probe *probe) {
 }
 
 gsw_status gsw_probe_energy(gsw_probe *probe, double *energy) {
-    GSW_TRY(multiply(probe->context, probe->matrix, probe->error, probe->residual));
-    return probe->context->ops->dot(probe->context, probe->n, probe->error, probe->residual,
-                                    energy);
+    GSW_TRY(gsw_operator_multiply(probe->op, probe->error, probe->residual));
+    return dot(probe, probe->error, probe->residual, energy);
 }
 
 /* The product that the energy takes is the step's residual. */

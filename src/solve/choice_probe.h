@@ -3,6 +3,7 @@
 #define GSW_CHOICE_PROBE_H
 
 #include <gridsweep/preconditioner.h>
+#include <gridsweep/operator.h>
 #include "contract/multigrid_ops.h"
 
 /* A matrix as stencil arrays: the caller's own, or a copy of a CSR in the backend's memory. */
@@ -24,14 +25,17 @@ gsw_status gsw_probe_symmetry(gsw_context *context, const gsw_matrix *matrix, in
 typedef struct gsw_probe {
     gsw_context *context;
     const gsw_matrix *matrix;
-    int64_t n;
+    gsw_operator *op;
+    int64_t n;    /* points of this process, */
+    double total; /* and of the grid */
     double *error, *residual;
     double *ones; /* 1 in each point where constants are in the null space, and e then has no
                      constant part; else NULL */
     double size;  /* |e| */
 } gsw_probe;
 
-/* e = 1, or, without constants, a ramp over the rows. Errors: OUT_OF_MEMORY, OVERFLOW. */
+/* e = 1, or, without constants, a ramp over the rows. Collective, as all that follows, where the
+ * matrix is on a partition. Errors: OUT_OF_MEMORY, OVERFLOW. */
 gsw_status gsw_probe_open(gsw_context *context, const gsw_matrix *matrix, int zero_sums,
                           gsw_probe *probe);
 void gsw_probe_close(gsw_probe *probe);

@@ -14,7 +14,9 @@
 #include "core/options.h"
 #include "core/quiet.h"
 #include "core/reserve.h"
+#include "core/sums.h"
 #include "solver_attempts.h"
+#include "matrix/distributed_matrix.h"
 #include "matrix/stencil_facts.h"
 
 GSW_ENDS_WITH(gsw_solver_options, krylov);
@@ -222,7 +224,6 @@ static gsw_status go_on(gsw_solver *s, gsw_status status, const gsw_krylov_resul
     const gsw_method method = s->method;
     const int slow = s->watch.slow;
     gsw_precond precond;
-    int64_t points;
     while ((*more = gsw_attempt_next(s, status, result, &precond))) {
         const gsw_precond last = s->precond;
         const gsw_quiet quiet = gsw_quiet_begin(context);
@@ -243,15 +244,12 @@ static gsw_status go_on(gsw_solver *s, gsw_status status, const gsw_krylov_resul
     say_next(s, before, method);
     if (result->residual < 1)
         return GSW_SUCCESS;
-    GSW_TRY(gsw_grid_points(&s->matrix.grid, &points));
-    return context->ops->fill(context, points, 0, x);
+    return context->ops->fill(context, gsw_matrix_own_points(&s->matrix), 0, x);
 }
 
 static gsw_status look_at_b(gsw_solver *s, const double *b) {
-    int64_t points;
     double square;
-    GSW_TRY(gsw_grid_points(&s->matrix.grid, &points));
-    GSW_TRY(s->context->ops->dot(s->context, points, b, b, &square));
+    GSW_TRY(gsw_dot(s->context, gsw_matrix_own_points(&s->matrix), b, b, &square));
     s->b_is_bad = !isfinite(square);
     return GSW_SUCCESS;
 }
@@ -308,18 +306,16 @@ gsw_status gsw_solver_create(gsw_context *context, const gsw_matrix *matrix,
                              const gsw_solver_options *options, gsw_solver **solver) {
     gsw_solver *made;
     gsw_status status;
-    int64_t points;
     GSW_REQUIRE(context, solver != NULL, "solver is NULL");
     *solver = NULL;
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
-    if (context->sum != NULL)
+    if (!gsw_context_is_alone(context) && gsw_partition_of(matrix) == NULL)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "solver: the context belongs to several processes; call gsw_krylov() with "
-                        "a distributed preconditioner");
-    GSW_TRY(gsw_matrix_check(context, matrix));
-    GSW_TRY(gsw_grid_points(&matrix->grid, &points));
-    GSW_TRY(gsw_try_vector(context, points));
+                        "solver: the context belongs to several processes, but the matrix is on no "
+                        "partition (partition.h)");
+    GSW_TRY(gsw_matrix_check_anywhere(context, matrix));
+    GSW_TRY(gsw_try_vector(context, gsw_matrix_own_points(matrix)));
     GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a solver", (void **)&made));
     memset(made, 0, sizeof *made);
     made->context = context;
@@ -343,7 +339,9 @@ gsw_status gsw_solver_update(gsw_context *context, gsw_solver *solver, const gsw
     GSW_REQUIRE(context, solver != NULL, "solver is NULL");
     GSW_REQUIRE(context, solver->context == context, "solver belongs to another context");
     GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
-    GSW_TRY(gsw_matrix_check(context, matrix));
+    GSW_TRY(gsw_matrix_check_anywhere(context, matrix));
+    GSW_REQUIRE(context, matrix->partition == solver->matrix.partition,
+                "matrix is not on the partition of the solver's first matrix");
     GSW_REQUIRE(context, gsw_grid_is_same(&matrix->grid, &solver->matrix.grid),
                 "matrix: its grid is not the solver's");
     GSW_REQUIRE(context, gsw_stencil_is_same(&matrix->stencil, &solver->matrix.stencil),

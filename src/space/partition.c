@@ -400,6 +400,11 @@ static gsw_partition *newest_of(const gsw_context *context) {
     return context->sum == sum_all ? context->sum_user : NULL;
 }
 
+int gsw_context_is_alone(const gsw_context *context) {
+    const gsw_partition *p = newest_of(context);
+    return context->sum == NULL || (p && p->transport.processes == 1);
+}
+
 static gsw_status agree_to_solve(void *user, gsw_status own, uint64_t mark) {
     return agree_as(user, AGREE_TO_SOLVE, own, "method, preconditioner, options or count", mark);
 }

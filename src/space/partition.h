@@ -2,7 +2,7 @@
 #ifndef GSW_PARTITION_H
 #define GSW_PARTITION_H
 
-#include <gridsweep/distributed.h>
+#include <gridsweep/partition.h>
 
 struct gsw_partition {
     gsw_context *context;
@@ -19,6 +19,15 @@ struct gsw_partition {
     gsw_partition *finest; /* itself, or the partition that it is a coarser level of */
     gsw_partition *older;  /* that set the context's sums before it; NULL: none */
 };
+
+/* The partition of a matrix whose rows several processes share; NULL: this process has them all. */
+static inline gsw_partition *gsw_partition_of(const gsw_matrix *matrix) {
+    gsw_partition *p = matrix->partition;
+    return p && p->transport.processes > 1 ? p : NULL;
+}
+
+/* Whether the context's sums are those of one process. */
+int gsw_context_is_alone(const gsw_context *context);
 
 /* Tags of messages, one for each purpose. */
 enum { GSW_TAG_GHOSTS = 1, GSW_TAG_SWEEP, GSW_TAG_ELIMINATE, GSW_TAG_VECTOR, GSW_TAG_MATRIX };

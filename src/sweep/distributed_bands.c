@@ -12,7 +12,7 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "distributed_internal.h"
-#include "factor.h"
+#include "packed.h"
 
 int gsw_distributed_sweeps(const gsw_distributed_factor *f, int down) {
     return f->options.kind != (down ? GSW_FACTOR_LOWER : GSW_FACTOR_UPPER);
@@ -52,7 +52,7 @@ static gsw_status open_factor(gsw_distributed_factor *f, int64_t ghosts[2]) {
     ghosts[GSW_BELOW] = frame->low[axis];
     ghosts[GSW_ABOVE] = frame->e[axis] - frame->low[axis] - frame->n[axis];
     f->before = f->plane * ghosts[GSW_BELOW];
-    return gsw_factor_open_ghosts(context, &f->matrix->local, &options, ghosts, axis, &f->packed);
+    return gsw_packed_open_ghosts(context, &f->matrix->local, &options, ghosts, axis, &f->packed);
 }
 
 gsw_status gsw_bands_open(gsw_distributed_factor *f) {
@@ -77,7 +77,7 @@ gsw_status gsw_bands_open(gsw_distributed_factor *f) {
 }
 
 void gsw_bands_close(gsw_distributed_factor *f) {
-    gsw_factor_destroy(f->packed);
+    gsw_packed_close(f->packed);
     for (int down = 0; down < 2; down++) {
         gsw_mailbox_close(f->mail[down]);
         free(f->ghost[down]);

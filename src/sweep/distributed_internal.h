@@ -26,23 +26,24 @@ typedef struct gsw_dealt {
 typedef struct gsw_relaid {
     gsw_partition *partition;
     gsw_distributed_matrix *matrix;
-    gsw_distributed_factor *factor; /* exact, without a preconditioner */
-    gsw_ghosts there, back;         /* what goes from the boxes to the slabs, and back */
-    gsw_box common;                 /* what stays in the process, */
-    double *room;                   /* and its values */
-    double *x;                      /* of the slab */
-    double *values;                 /* of the box */
+    struct gsw_distributed_factor *factor; /* exact */
+    gsw_ghosts there, back;                /* what goes from the boxes to the slabs, and back */
+    gsw_box common;                        /* what stays in the process, */
+    double *room;                          /* and its values */
+    double *x;                             /* of the slab */
+    double *values;                        /* of the box */
 } gsw_relaid;
+
+typedef struct gsw_distributed_factor gsw_distributed_factor;
 
 struct gsw_distributed_factor {
     gsw_partition *partition;
     gsw_distributed_matrix *matrix;
-    gsw_distributed_factor_options options;
-    int usable; /* holds values, in all processes */
-    gsw_preconditioner *preconditioner;
+    gsw_factor_options options;
+    int usable;         /* holds values, in all processes */
     gsw_factor *local;  /* LOCAL, and JACOBI */
     int64_t planes;     /* LOCAL, LOWER and UPPER: of the slabs that `local` is asked for; or 0 */
-    gsw_dtype type;     /* of factor and vectors; F32 on devices only, without `preconditioner` */
+    gsw_dtype type;     /* of factor and vectors; F32 on devices only */
     gsw_ghosts overlap; /* LOCAL with an overlap: the frame that it factorises, */
     double *framed;     /* and a vector of it */
 
@@ -68,14 +69,25 @@ struct gsw_distributed_factor {
     int ordered; /* with one sweep: neighbours exchange ghosts between two applications */
 };
 
-/* gsw_distributed_factor_create() with `planes` and `type` as above. */
+/* The factor of a matrix, which must outlive it, with `planes` and `type` as above. Collective; on
+ * failure *factor is NULL. Errors: those of gsw_factor_create(); UNSUPPORTED (also GLOBAL with more
+ * processes than planes, in 2D lines); ZERO_PIVOT in all processes, with the lowest row of the
+ * grid, with LOCAL and JACOBI a row of a box; COMMUNICATION, TIMEOUT. */
 gsw_status gsw_distributed_factor_create_as(gsw_distributed_matrix *matrix,
-                                            const gsw_distributed_factor_options *options,
-                                            int64_t planes, gsw_dtype type,
-                                            gsw_distributed_factor **factor);
+                                            const gsw_factor_options *options, int64_t planes,
+                                            gsw_dtype type, gsw_distributed_factor **factor);
 
-/* x = M^-1 b for vectors of the factor's type; b is not x. */
+/* Computes the factor anew from the present values of its matrix. Collective. */
+gsw_status gsw_distributed_factor_refactor(gsw_distributed_factor *f);
+
+/* x = M^-1 b for vectors of the factor's type; b may be x. Collective. */
 gsw_status gsw_distributed_factor_solve(gsw_distributed_factor *f, const void *b, void *x);
+
+/* Bytes and pivots in this process. */
+void gsw_distributed_factor_describe(const gsw_distributed_factor *f, gsw_factor_info *info);
+
+/* NULL is allowed. */
+void gsw_distributed_factor_destroy(gsw_distributed_factor *f);
 
 /* The options of the packed factor of a process. */
 static inline gsw_factor_options gsw_distributed_part_options(const gsw_distributed_factor *f) {
@@ -100,8 +112,9 @@ gsw_status gsw_distributed_report_pivots(gsw_distributed_factor *f, int64_t row)
 /* Refuses a factor without values, in all processes alike. */
 gsw_status gsw_distributed_usable(const gsw_distributed_factor *f, gsw_context *context);
 
-/* LOCAL and JACOBI: opens or fills the factor. Collective with an overlap. */
+/* LOCAL and JACOBI: opens or fills the factor, and applies it. Collective with an overlap. */
 gsw_status gsw_local_fill(gsw_distributed_factor *f);
+gsw_status gsw_local_solve(gsw_distributed_factor *f, const void *b, void *x);
 void gsw_local_close(gsw_distributed_factor *f);
 
 /* GLOBAL on CPUs, for slabs: opens the factor, fills it, applies it (b may be x), and frees it. All

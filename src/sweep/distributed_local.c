@@ -8,21 +8,22 @@
 #include "contract/error.h"
 #include "distributed_internal.h"
 #include "matrix/distributed_rows.h"
-#include "factor.h"
+#include "packed.h"
 
-/* x = M^-1 b on the frame, of which the box is kept. */
-static gsw_status apply_overlapping(void *user, gsw_context *context, const double *b, double *x) {
-    gsw_distributed_factor *f = user;
-    GSW_TRY(gsw_ghosts_update(&f->overlap, b, f->framed));
-    GSW_TRY(gsw_factor_solve(context, f->local, 1, f->framed, 0, f->framed, 0));
-    return gsw_ghosts_take_own(&f->overlap, f->framed, x);
+gsw_status gsw_local_solve(gsw_distributed_factor *f, const void *b, void *x) {
+    gsw_context *context = f->partition->context;
+    if (!f->framed)
+        return gsw_packed_solve(context, f->local, 1, b, 0, x, 0);
+    GSW_TRY(gsw_ghosts_update(&f->overlap, b, f->framed)); /* x = M^-1 b on the frame, */
+    GSW_TRY(gsw_packed_solve(context, f->local, 1, f->framed, 0, f->framed, 0));
+    return gsw_ghosts_take_own(&f->overlap, f->framed, x); /* of which the box is kept */
 }
 
 static gsw_status open_factor(gsw_distributed_factor *f, const gsw_matrix *matrix) {
     gsw_context *context = f->partition->context;
     const gsw_factor_options options = gsw_distributed_part_options(f);
-    GSW_TRY(gsw_factor_open(context, matrix, &options, f->planes, &f->local));
-    return gsw_factor_refactor(context, f->local, matrix, NULL);
+    GSW_TRY(gsw_packed_open(context, matrix, &options, f->planes, &f->local));
+    return gsw_packed_take(context, f->local, matrix, NULL);
 }
 
 /* The vector of the frame, which takes the ghosts over from the rows. */
@@ -33,8 +34,7 @@ static gsw_status open_overlap(gsw_distributed_factor *f, gsw_distributed_rows *
     f->bytes += rows->points * (int64_t)sizeof *f->framed;
     f->overlap = rows->ghosts;
     rows->ghosts = (gsw_ghosts){.partition = NULL};
-    return gsw_preconditioner_from_callback(context, f->matrix->points, apply_overlapping, f,
-                                            &f->preconditioner);
+    return GSW_SUCCESS;
 }
 
 /* low: points of the frame before the own box. */
@@ -43,9 +43,9 @@ static gsw_status fill_overlapping(gsw_distributed_factor *f, int64_t low[3]) {
     gsw_status status = gsw_distributed_rows_open(f->matrix, f->options.overlap, 0, &rows);
     memcpy(low, rows.ghosts.frame.low, sizeof rows.ghosts.frame.low);
     if (status == GSW_SUCCESS)
-        status = f->local ? gsw_factor_refactor(f->partition->context, f->local, &rows.matrix, NULL)
+        status = f->local ? gsw_packed_take(f->partition->context, f->local, &rows.matrix, NULL)
                           : open_factor(f, &rows.matrix);
-    if (status == GSW_SUCCESS && !f->preconditioner)
+    if (status == GSW_SUCCESS && !f->framed)
         status = open_overlap(f, &rows);
     gsw_distributed_rows_close(&rows);
     return status;
@@ -53,26 +53,20 @@ static gsw_status fill_overlapping(gsw_distributed_factor *f, int64_t low[3]) {
 
 static gsw_status fill_own(gsw_distributed_factor *f) {
     gsw_context *context = f->partition->context;
-    if (f->local)
-        return gsw_factor_refactor(context, f->local, &f->matrix->local, NULL);
-    GSW_TRY(open_factor(f, &f->matrix->local));
-    return f->type == GSW_F64
-               ? gsw_preconditioner_from_factor(context, f->local, &f->preconditioner)
-               : GSW_SUCCESS;
+    return f->local ? gsw_packed_take(context, f->local, &f->matrix->local, NULL)
+                    : open_factor(f, &f->matrix->local);
 }
 
 gsw_status gsw_local_fill(gsw_distributed_factor *f) {
     const gsw_partition *p = f->partition;
     int64_t low[3] = {0, 0, 0};
-    gsw_factor_info info = {.size = sizeof info};
     const int overlaps = f->options.overlap > 0 && p->transport.processes > 1;
     const gsw_status status = overlaps ? fill_overlapping(f, low) : fill_own(f);
     if (status != GSW_ERROR_ZERO_PIVOT || !f->local)
         return status;
     /* The factor has named a row of its box, or of the frame around it. */
-    GSW_TRY(gsw_factor_get_info(f->local, &info));
     const gsw_grid *g = &f->local->grid;
-    const int64_t row = info.first_bad_row;
+    const int64_t row = f->local->info.first_bad_row;
     const int64_t x = row % g->nx, y = row / g->nx % g->ny, z = row / g->nx / g->ny;
     return gsw_factor_refuse_pivot(p->context, f->options.kind, f->matrix->row_base, &p->grid,
                                    gsw_grid_row(&p->grid, p->own.begin[0] - low[0] + x,
@@ -81,7 +75,7 @@ gsw_status gsw_local_fill(gsw_distributed_factor *f) {
 }
 
 void gsw_local_close(gsw_distributed_factor *f) {
-    gsw_factor_destroy(f->local);
+    gsw_packed_close(f->local);
     if (f->overlap.partition)
         gsw_ghosts_close(&f->overlap);
     free(f->framed);

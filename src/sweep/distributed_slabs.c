@@ -23,7 +23,7 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "distributed_internal.h"
-#include "factor.h"
+#include "packed.h"
 
 static const gsw_slab_ops *ops_of(const gsw_distributed_factor *f) {
     return f->partition->context->ops->slab;
@@ -113,11 +113,6 @@ static gsw_status open_faces(gsw_distributed_factor *f) {
     return GSW_SUCCESS;
 }
 
-static gsw_status apply(void *user, gsw_context *context, const double *b, double *x) {
-    (void)context;
-    return gsw_slabs_solve(user, b, x);
-}
-
 gsw_status gsw_slabs_open(gsw_distributed_factor *f) {
     gsw_partition *p = f->partition;
     const gsw_matrix *local = &f->matrix->local;
@@ -130,14 +125,12 @@ gsw_status gsw_slabs_open(gsw_distributed_factor *f) {
         ghosts[GSW_ABOVE] = p->transport.rank + 1 < p->transport.processes ? unit : 0;
     }
     GSW_TRY(gsw_partition_agree(
-        p, gsw_factor_open_ghosts(p->context, local, &options, ghosts, 2, &f->packed)));
+        p, gsw_packed_open_ghosts(p->context, local, &options, ghosts, 2, &f->packed)));
     if (p->transport.processes > 1 && unit != 1) {
         GSW_TRY(gsw_partition_agree(p, open_faces(f)));
         GSW_TRY(gsw_dealt_open(f, &f->dealt));
     }
-    return f->type == GSW_F64 ? gsw_preconditioner_from_callback(p->context, f->matrix->points,
-                                                                 apply, f, &f->preconditioner)
-                              : GSW_SUCCESS;
+    return GSW_SUCCESS;
 }
 
 void gsw_slabs_close(gsw_distributed_factor *f) {
@@ -203,15 +196,13 @@ static gsw_status give_border(gsw_distributed_factor *f, void *room, size_t byte
 static gsw_status fill(gsw_distributed_factor *f, void *room, size_t given, size_t taken,
                        int64_t *bad_row) {
     gsw_context *context = f->partition->context;
-    gsw_factor_info info = {.size = sizeof info};
     if (taken > 0)
         GSW_TRY(take_border(f, room, taken));
-    gsw_status status = gsw_factor_queue(context, f->packed, &f->matrix->local);
+    gsw_status status = gsw_packed_queue(context, f->packed, &f->matrix->local);
     if (status == GSW_SUCCESS)
-        status = gsw_factor_await(context, f->packed);
+        status = gsw_packed_await(context, f->packed);
     if (status == GSW_ERROR_ZERO_PIVOT) {
-        GSW_TRY(gsw_factor_get_info(f->packed, &info));
-        *bad_row = info.first_bad_row;
+        *bad_row = f->packed->info.first_bad_row;
         status = GSW_SUCCESS;
     }
     if (given > 0)
@@ -369,7 +360,6 @@ gsw_status gsw_slabs_solve(gsw_distributed_factor *f, const void *b, void *x) {
     gsw_context *context = f->partition->context;
     const int up = gsw_distributed_sweeps(f, 0), down = gsw_distributed_sweeps(f, 1);
     GSW_TRY(gsw_partition_usable(f->partition));
-    GSW_TRY(gsw_distributed_usable(f, context));
     if (f->dealt)
         return gsw_dealt_apply(f->dealt, up + down, b, x);
     if (!(up && down) && !f->ordered && f->link.windows.partition)

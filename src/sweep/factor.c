@@ -11,132 +11,18 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "contract/row.h"
-#include "factor.h"
+#include "distributed_internal.h"
+#include "packed.h"
 #include "matrix/matrix_row.h"
 #include "core/options.h"
 #include "core/reserve.h"
 #include "matrix/stencil_facts.h"
 
-GSW_ENDS_WITH(gsw_factor_options, pivot_shift);
-GSW_ENDS_WITH(gsw_factor_info, first_bad_row);
+GSW_ENDS_WITH(gsw_factor_options, overlap);
+GSW_ENDS_WITH(gsw_factor_info, sent_bytes);
 
-/* Checks the options and resolves their defaults. */
-static gsw_status resolve(gsw_context *context, const gsw_factor_options *given,
-                          gsw_factor_options *options) {
-    GSW_TRY(gsw_options_take(context, "gsw_factor_options", given, sizeof *options, options));
-    GSW_REQUIRE(context, (unsigned)options->kind <= GSW_FACTOR_LU, "options->kind %d is unknown",
-                (int)options->kind);
-    GSW_REQUIRE(context, (unsigned)options->factor_type <= GSW_F32,
-                "options->factor_type %d is unknown", (int)options->factor_type);
-    GSW_REQUIRE(context, (unsigned)options->vector_type <= GSW_F32,
-                "options->vector_type %d is unknown", (int)options->vector_type);
-    GSW_REQUIRE(context, options->omega >= 0 && options->omega < 2,
-                "options->omega %g is not in (0, 2)", options->omega);
-    GSW_REQUIRE(context, options->pivot_shift >= 0 && isfinite(options->pivot_shift),
-                "options->pivot_shift %g is negative or not finite", options->pivot_shift);
-    if (options->omega == 0)
-        options->omega = 1;
-    if (options->kind != GSW_FACTOR_LOWER && options->kind != GSW_FACTOR_UPPER &&
-        options->kind != GSW_FACTOR_LU)
-        options->unit_diagonal = 0;
-    if (options->kind == GSW_IC0)
-        options->transpose = 0; /* symmetric */
-    if (options->vector_type == GSW_F32 && options->factor_type == GSW_F64)
-        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "fp64 factors with fp32 vectors are not supported");
-    return GSW_SUCCESS;
-}
-
-/* Checks that the factor can take values from this matrix. */
-static gsw_status check_matrix(gsw_context *context, const gsw_factor *factor,
-                               const gsw_matrix *matrix, const char *name) {
-    GSW_REQUIRE(context, matrix, "%s is NULL", name);
-    GSW_TRY(gsw_matrix_check(context, matrix));
-    GSW_REQUIRE(context, gsw_grid_is_same(&matrix->grid, &factor->info.grid),
-                "%s: its grid is not the factor's", name);
-    GSW_REQUIRE(context, gsw_stencil_is_same(&matrix->stencil, &factor->stencil),
-                "%s: its stencil is not the factor's", name);
-    return GSW_SUCCESS;
-}
-
-static gsw_status fill(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
-                       const gsw_matrix *upper) {
-    GSW_TRY(check_matrix(context, factor, matrix, "matrix"));
-    if (factor->options.kind == GSW_FACTOR_LU)
-        GSW_TRY(check_matrix(context, factor, upper, "upper"));
-    else
-        GSW_REQUIRE(context, !upper, "upper must be NULL, except for kind LU");
-    factor->usable = 0;
-    factor->row_base = gsw_matrix_row_base(matrix);
-    return context->ops->factor_fill(context, factor, matrix, upper);
-}
-
-gsw_status gsw_factor_await(gsw_context *context, gsw_factor *factor) {
-    GSW_REQUIRE(context, factor, "factor is NULL");
-    if (context->ops->factor_await != NULL)
-        GSW_TRY(context->ops->factor_await(context, factor));
-    factor->usable = 1;
-    return GSW_SUCCESS;
-}
-
-static gsw_status check_stencil(gsw_context *context, const gsw_stencil *stencil,
-                                gsw_factor_kind kind) {
-    if (kind == GSW_IC0 && !gsw_stencil_is_symmetric(stencil))
-        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "ic0 needs a symmetric stencil: one that has -o for each offset o");
-    return GSW_SUCCESS;
-}
-
-/* Opens a factor without values. The options are resolved. `ghosts` is NULL, except for the factor
- * of a process. */
-static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
-                        const gsw_factor_options *options, int64_t section, const int64_t ghosts[2],
-                        int axis, gsw_factor **factor) {
-    gsw_factor *made;
-    int64_t points;
-    GSW_TRY(gsw_matrix_check(context, matrix));
-    GSW_TRY(gsw_matrix_check_place(context, matrix));
-    GSW_TRY(gsw_grid_points(&matrix->grid, &points));
-    GSW_TRY(check_stencil(context, &matrix->stencil, options->kind));
-    GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a factor", (void **)&made));
-    memset(made, 0, sizeof *made);
-    made->context = context;
-    made->options = *options;
-    made->section = section;
-    made->grid = matrix->grid;
-    if (ghosts != NULL) {
-        int64_t *const extent[3] = {&made->grid.nx, &made->grid.ny, &made->grid.nz};
-        *extent[axis] += ghosts[0] + ghosts[1];
-        memcpy(made->ghosts, ghosts, sizeof made->ghosts);
-        made->as_slab = 1;
-    }
-    made->stencil = matrix->stencil;
-    made->points = points;
-    made->info.size = sizeof made->info;
-    made->info.kind = options->kind;
-    made->info.factor_type = options->factor_type;
-    made->info.vector_type = options->vector_type;
-    made->info.grid = matrix->grid;
-    made->info.stencil = matrix->stencil;
-    made->info.first_bad_row = -1;
-    const gsw_status status = context->ops->factor_open(context, made);
-    if (status == GSW_SUCCESS)
-        *factor = made;
-    else
-        free(made);
-    return status;
-}
-
-/* Takes values and waits for them. */
-static gsw_status take(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
-                       const gsw_matrix *upper) {
-    const gsw_quiet quiet = gsw_quiet_begin(context);
-    gsw_status status = fill(context, factor, matrix, upper);
-    if (status == GSW_SUCCESS)
-        status = gsw_factor_await(context, factor);
-    const int64_t row = upper != NULL ? -1 : factor->info.first_bad_row;
-    return gsw_matrix_explain(context, &quiet, matrix, row, factor->options.kind == GSW_IC0,
-                              status);
+const char *gsw_scope_name(gsw_scope scope) {
+    return scope == GSW_SCOPE_LOCAL ? "local" : scope == GSW_SCOPE_GLOBAL ? "global" : "unknown";
 }
 
 static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const gsw_matrix *upper,
@@ -146,8 +32,8 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
         GSW_TRY(gsw_matrix_check(context, upper));
         GSW_TRY(gsw_matrix_check_place(context, upper));
     }
-    GSW_TRY(begin(context, matrix, options, 0, NULL, 0, &made));
-    const gsw_status status = take(context, made, matrix, upper);
+    GSW_TRY(gsw_packed_open(context, matrix, options, 0, &made));
+    const gsw_status status = gsw_packed_take(context, made, matrix, upper);
     if (status == GSW_SUCCESS)
         *factor = made;
     else
@@ -155,34 +41,107 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
     return status;
 }
 
-gsw_status gsw_factor_open(gsw_context *context, const gsw_matrix *matrix,
-                           const gsw_factor_options *options, int64_t section,
-                           gsw_factor **factor) {
-    gsw_factor_options resolved;
-    GSW_TRY(resolve(context, options, &resolved));
-    return begin(context, matrix, &resolved, section, NULL, 0, factor);
+/* ---- On several processes ---------------------------------------------------------------------
+ */
+
+/* Describes a factor that has values. */
+static gsw_status describe_shared(gsw_factor *factor) {
+    gsw_partition *p = factor->shared->partition;
+    int64_t shifted;
+    gsw_distributed_factor_describe(factor->shared, &factor->info);
+    GSW_TRY(gsw_partition_gather(p, &factor->info.shifted_pivots, sizeof shifted));
+    factor->info.shifted_pivots = 0;
+    for (int process = 0; process < p->transport.processes; process++) {
+        memcpy(&shifted, p->answers + (size_t)process * sizeof shifted, sizeof shifted);
+        factor->info.shifted_pivots += shifted;
+    }
+    return GSW_SUCCESS;
 }
 
-gsw_status gsw_factor_open_ghosts(gsw_context *context, const gsw_matrix *matrix,
-                                  const gsw_factor_options *options, const int64_t ghosts[2],
-                                  int axis, gsw_factor **factor) {
-    gsw_factor_options resolved;
-    GSW_TRY(resolve(context, options, &resolved));
-    return begin(context, matrix, &resolved, 0, ghosts, axis, factor);
+static gsw_status open_shared(gsw_factor *made, const gsw_matrix *matrix) {
+    gsw_distributed_matrix *rows;
+    made->points = gsw_box_points(&matrix->partition->own);
+    GSW_TRY(gsw_distributed_matrix_open(matrix, &rows));
+    const gsw_status status =
+        gsw_distributed_factor_create_as(rows, &made->options, 0, GSW_F64, &made->shared);
+    if (status != GSW_SUCCESS) {
+        gsw_distributed_matrix_destroy(rows);
+        return status;
+    }
+    made->usable = 1;
+    return describe_shared(made);
 }
 
-gsw_status gsw_factor_queue(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix) {
-    return fill(context, factor, matrix, NULL);
+/* gsw_factor_create() of a matrix on a partition. */
+static gsw_status create_shared(gsw_context *context, const gsw_matrix *matrix,
+                                const gsw_factor_options *options, gsw_factor **factor) {
+    gsw_factor *made = NULL;
+    gsw_status status = gsw_partition_check_result(matrix->partition, factor, "factor");
+    if (status == GSW_SUCCESS) {
+        *factor = NULL;
+        status = gsw_alloc(context, 1, sizeof *made, "a factor", (void **)&made);
+    }
+    if (status == GSW_SUCCESS) {
+        memset(made, 0, sizeof *made);
+        made->context = context;
+        status = gsw_factor_resolve(context, options, &made->options);
+    }
+    status = gsw_partition_agree(matrix->partition, status);
+    if (status == GSW_SUCCESS) {
+        gsw_factor_name_system(made, matrix);
+        status = open_shared(made, matrix);
+    }
+    if (status == GSW_SUCCESS)
+        *factor = made;
+    else
+        gsw_factor_destroy(made);
+    return status;
 }
+
+static gsw_status refactor_shared(gsw_context *context, gsw_factor *factor,
+                                  const gsw_matrix *matrix) {
+    gsw_distributed_factor *f = factor->shared;
+    gsw_partition *p = f->partition;
+    gsw_status status = gsw_factor_check_system(context, factor, matrix, "matrix");
+    if (status == GSW_SUCCESS && matrix->partition != p)
+        status = gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT,
+                          "matrix is not on the partition of the factor's first matrix");
+    if (status == GSW_SUCCESS)
+        status = gsw_distributed_matrix_check(context, matrix);
+    GSW_TRY(gsw_partition_agree(p, status));
+    factor->usable = 0;
+    GSW_TRY(gsw_partition_agree(p, gsw_distributed_matrix_take(f->matrix, matrix)));
+    GSW_TRY(gsw_distributed_factor_refactor(f));
+    factor->usable = 1;
+    return describe_shared(factor);
+}
+
+static gsw_status solve_shared(gsw_factor *factor, int64_t count, const double *b, int64_t ldb,
+                               double *x, int64_t ldx) {
+    for (int64_t r = 0; r < count; r++)
+        GSW_TRY(gsw_distributed_factor_solve(factor->shared, b + r * ldb, x + r * ldx));
+    return GSW_SUCCESS;
+}
+
+static gsw_status refuse_shared(gsw_context *context, const gsw_factor *factor, const char *call) {
+    return factor->shared ? gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                                     "%s() is not for a factor on several processes", call)
+                          : GSW_SUCCESS;
+}
+
+/* ---- Creation ---------------------------------------------------------------------------------
+ */
 
 gsw_status gsw_factor_create(gsw_context *context, const gsw_matrix *matrix,
                              const gsw_factor_options *options, gsw_factor **factor) {
     gsw_factor_options resolved;
     GSW_REQUIRE(context, context, "context is NULL");
+    if (matrix && gsw_partition_of(matrix))
+        return create_shared(context, matrix, options, factor);
     GSW_REQUIRE(context, factor, "factor is NULL");
     *factor = NULL;
     GSW_REQUIRE(context, matrix, "matrix is NULL");
-    GSW_TRY(resolve(context, options, &resolved));
+    GSW_TRY(gsw_factor_resolve(context, options, &resolved));
     GSW_REQUIRE(context, resolved.kind != GSW_FACTOR_LU,
                 "options->kind is LU: call gsw_factor_create_lu()");
     return create(context, matrix, NULL, &resolved, factor);
@@ -200,7 +159,7 @@ gsw_status gsw_factor_create_lu(gsw_context *context, const gsw_matrix *lower,
     gsw_factor_options lu;
     GSW_TRY(gsw_options_take(context, "gsw_factor_options", options, sizeof lu, &lu));
     lu.kind = GSW_FACTOR_LU;
-    GSW_TRY(resolve(context, &lu, &resolved));
+    GSW_TRY(gsw_factor_resolve(context, &lu, &resolved));
     return create(context, lower, upper, &resolved, factor);
 }
 
@@ -209,7 +168,9 @@ gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const g
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, factor, "factor is NULL");
     GSW_REQUIRE(context, factor->context == context, "factor belongs to another context");
-    return take(context, factor, matrix, upper);
+    if (factor->shared)
+        return refactor_shared(context, factor, matrix);
+    return gsw_packed_take(context, factor, matrix, upper);
 }
 
 /* ---- Solving ----------------------------------------------------------------------------------
@@ -227,27 +188,20 @@ static gsw_status check_solve(gsw_context *context, const gsw_factor *factor, in
                              2);
 }
 
-int gsw_factor_sweeps(const gsw_factor *factor) {
-    if (!factor || factor->options.kind == GSW_JACOBI)
-        return 0;
-    return factor->options.kind == GSW_FACTOR_LOWER || factor->options.kind == GSW_FACTOR_UPPER ? 1
-                                                                                                : 2;
-}
-
 gsw_status gsw_factor_solve(gsw_context *context, gsw_factor *factor, int64_t count, const void *b,
                             int64_t ldb, void *x, int64_t ldx) {
     GSW_TRY(check_solve(context, factor, count, b, ldb, x, ldx));
     if (count == 0)
         return GSW_SUCCESS;
-    GSW_TRY(context->ops->factor_sweep(context, factor, 0, count, b, ldb, x, ldx));
-    if (gsw_factor_sweeps(factor) == 2)
-        GSW_TRY(context->ops->factor_sweep(context, factor, 1, count, x, ldx, x, ldx));
-    return GSW_SUCCESS;
+    if (factor->shared)
+        return solve_shared(factor, count, b, ldb, x, ldx);
+    return gsw_packed_solve(context, factor, count, b, ldb, x, ldx);
 }
 
 gsw_status gsw_factor_sweep(gsw_context *context, gsw_factor *factor, int which, int64_t count,
                             const void *b, int64_t ldb, void *x, int64_t ldx) {
     GSW_TRY(check_solve(context, factor, count, b, ldb, x, ldx));
+    GSW_TRY(refuse_shared(context, factor, "gsw_factor_sweep"));
     GSW_REQUIRE(context, which >= 0 && which < gsw_factor_sweeps(factor),
                 "which %d: a factor of kind %s has %d sweeps", which,
                 gsw_factor_kind_name(factor->options.kind), gsw_factor_sweeps(factor));
@@ -351,6 +305,7 @@ gsw_status gsw_factor_extract(gsw_context *context, const gsw_factor *factor, gs
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, factor, "factor is NULL");
     const gsw_factor_kind kind = factor->options.kind;
+    GSW_TRY(refuse_shared(context, factor, "gsw_factor_extract"));
     if (kind == GSW_JACOBI || kind == GSW_SSOR || factor->options.transpose)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "L and U cannot be extracted from a %sfactor of kind %s",
@@ -398,6 +353,10 @@ gsw_status gsw_factor_get_info(const gsw_factor *factor, gsw_factor_info *info) 
 void gsw_factor_destroy(gsw_factor *factor) {
     if (!factor)
         return;
-    factor->context->ops->factor_close(factor->context, factor);
-    free(factor);
+    if (factor->shared) {
+        gsw_distributed_matrix *rows = factor->shared->matrix;
+        gsw_distributed_factor_destroy(factor->shared);
+        gsw_distributed_matrix_destroy(rows);
+    }
+    gsw_packed_close(factor);
 }

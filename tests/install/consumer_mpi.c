@@ -8,24 +8,30 @@
 /* The problem is small: each process makes all of it, and takes its rows from the first one. */
 static gsw_status solve(gsw_context *context, const gsw_transport *transport,
                         const gsw_matrix *whole, gsw_krylov_result *result) {
-    const gsw_distributed_factor_options ic0 = {
-        .size = sizeof ic0, .kind = GSW_IC0, .scope = GSW_SCOPE_GLOBAL};
+    const gsw_factor_options ic0 = {.size = sizeof ic0, .kind = GSW_IC0, .scope = GSW_SCOPE_GLOBAL};
     gsw_partition *partition = NULL;
-    gsw_distributed_matrix *A = NULL;
-    gsw_distributed_factor *M = NULL;
+    gsw_matrix mine = {.partition = NULL};
+    gsw_operator *A = NULL;
+    gsw_factor *factor = NULL;
+    gsw_preconditioner *M = NULL;
     double b[9 * 8 * 7], x[9 * 8 * 7] = {0}; /* more than the own points */
     for (int i = 0; i < 9 * 8 * 7; i++)
         b[i] = 1;
     gsw_status status = gsw_partition_create(context, transport, &whole->grid, NULL, &partition);
     if (status == GSW_SUCCESS)
-        status = gsw_distributed_matrix_scatter(partition, 0, whole, &A);
+        status = gsw_partition_scatter(partition, 0, whole, &mine);
     if (status == GSW_SUCCESS)
-        status = gsw_distributed_factor_create(A, &ic0, &M);
+        status = gsw_operator_from_matrix(context, &mine, &A);
     if (status == GSW_SUCCESS)
-        status = gsw_cg(context, gsw_distributed_matrix_operator(A),
-                        gsw_distributed_factor_preconditioner(M), NULL, b, x, result);
-    gsw_distributed_factor_destroy(M);
-    gsw_distributed_matrix_destroy(A);
+        status = gsw_factor_create(context, &mine, &ic0, &factor);
+    if (status == GSW_SUCCESS)
+        status = gsw_preconditioner_from_factor(context, factor, &M);
+    if (status == GSW_SUCCESS)
+        status = gsw_cg(context, A, M, NULL, b, x, result);
+    gsw_preconditioner_destroy(M);
+    gsw_factor_destroy(factor);
+    gsw_operator_destroy(A);
+    gsw_matrix_release(context, &mine);
     gsw_partition_destroy(partition);
     return status;
 }

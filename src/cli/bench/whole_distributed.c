@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/processes.h"
+#include "output/multigrid.h"
 
 /* ---- Making --------------------------------------------------------------------------------- */
 
@@ -63,11 +64,61 @@ static int make(const cli_options *options, const bench_plan *plan, const bench_
     return CLI_OK;
 }
 
+/* ---- Preconditioners ------------------------------------------------------------------------ */
+
+typedef struct state {
+    gsw_operator *op;
+    gsw_factor *factor; /* a factor or a hierarchy, or neither */
+    gsw_multigrid *multigrid;
+    gsw_preconditioner *preconditioner;
+} state;
+
+static void close_state(state *s) {
+    gsw_preconditioner_destroy(s->preconditioner);
+    gsw_multigrid_destroy(s->multigrid);
+    gsw_factor_destroy(s->factor);
+    gsw_operator_destroy(s->op);
+    *s = (state){.op = NULL};
+}
+
+static gsw_status open_state(const cli_options *options, const cli_boxes *boxes, int kind,
+                             state *s) {
+    const gsw_factor_options factor = {.size = sizeof factor,
+                                       .kind = (gsw_factor_kind)kind,
+                                       .scope = (gsw_scope)options->scope,
+                                       .omega = options->omega,
+                                       .pivot_shift = options->pivot_shift,
+                                       .overlap = options->overlap};
+    const gsw_multigrid_options hierarchy = cli_multigrid_options(options);
+    gsw_context *context = boxes->context;
+    gsw_status status = gsw_operator_from_matrix(context, &boxes->matrix, &s->op);
+    if (status != GSW_SUCCESS || kind == CLI_PRECOND_NONE)
+        return status;
+    if (kind == CLI_PRECOND_MG) {
+        status = gsw_multigrid_create(context, &boxes->matrix, &hierarchy, &s->multigrid);
+        return status == GSW_SUCCESS
+                   ? gsw_preconditioner_from_multigrid(context, s->multigrid, &s->preconditioner)
+                   : status;
+    }
+    status = gsw_factor_create(context, &boxes->matrix, &factor, &s->factor);
+    return status == GSW_SUCCESS
+               ? gsw_preconditioner_from_factor(context, s->factor, &s->preconditioner)
+               : status;
+}
+
+static gsw_status refactor(const cli_boxes *boxes, const state *s) {
+    if (s->multigrid != NULL)
+        return gsw_multigrid_refactor(boxes->context, s->multigrid, &boxes->matrix);
+    return s->factor == NULL ? GSW_SUCCESS
+                             : gsw_factor_refactor(boxes->context, s->factor, &boxes->matrix, NULL);
+}
+
 /* ---- Running -------------------------------------------------------------------------------- */
 
 /* The bytes of the factors in all processes. */
-static double all_bytes(const cli_options *options, const gsw_distributed_factor *factor) {
-    int64_t own = 0, sent = 0;
+static double all_bytes(const cli_options *options, const gsw_factor *factor) {
+    gsw_factor_info info = {.size = sizeof info};
+    int64_t own = 0;
     int64_t *held = cli_rank() == 0 ? calloc((size_t)cli_processes(), sizeof *held) : NULL;
     double sum = 0;
     if (cli_processes_agree(options, cli_rank() == 0 && held == NULL ? CLI_INPUT : CLI_OK) !=
@@ -75,8 +126,8 @@ static double all_bytes(const cli_options *options, const gsw_distributed_factor
         free(held);
         return NAN;
     }
-    if (factor != NULL)
-        gsw_distributed_factor_bytes(factor, &own, &sent);
+    if (gsw_factor_get_info(factor, &info) == GSW_SUCCESS)
+        own = info.packed_bytes + info.work_bytes;
     cli_processes_collect(&own, sizeof own, held);
     for (int rank = 0; held != NULL && rank < cli_processes(); rank++)
         sum += (double)held[rank];
@@ -89,7 +140,7 @@ static gsw_status open_task(bench_worker *worker) {
     const cli_boxes *boxes = &worker->work->boxes;
     bench_row *row = worker->row;
     gsw_status status = GSW_SUCCESS;
-    cli_boxes_precond *precond = calloc(1, sizeof *precond);
+    state *precond = calloc(1, sizeof *precond);
     worker->state = precond;
     if (cli_processes_agree(worker->options, precond != NULL ? CLI_OK : CLI_INPUT) != CLI_OK ||
         precond == NULL)
@@ -100,11 +151,11 @@ static gsw_status open_task(bench_worker *worker) {
                      : NULL;
     row->result.setup_ms = 0;
     for (int i = 0; i < 2 && status == GSW_SUCCESS; i++) {
-        cli_boxes_precond_close(precond);
+        close_state(precond);
         status = cli_boxes_meet(boxes);
         const double start = cli_now_ms();
         if (status == GSW_SUCCESS)
-            status = cli_boxes_precond_open(worker->options, boxes, worker->who->precond, precond);
+            status = open_state(worker->options, boxes, worker->who->precond, precond);
         if (status == GSW_SUCCESS)
             status = cli_boxes_meet(boxes);
         row->result.setup_ms = cli_now_ms() - start;
@@ -122,7 +173,7 @@ static gsw_status start(bench_worker *worker) {
 }
 
 static gsw_status factor(bench_worker *worker) {
-    gsw_status status = cli_boxes_precond_refactor(worker->state);
+    gsw_status status = refactor(&worker->work->boxes, worker->state);
     return status == GSW_SUCCESS ? cli_boxes_meet(&worker->work->boxes) : status;
 }
 
@@ -134,10 +185,9 @@ static gsw_status solve(bench_worker *worker) {
                                        .rtol = worker->options->rtol,
                                        .max_iterations = worker->options->max_iter};
     gsw_krylov_result ended = {.size = sizeof ended};
-    gsw_status status = gsw_krylov(worker->context, (gsw_method)worker->options->method,
-                                   gsw_distributed_matrix_operator(boxes->matrix),
-                                   cli_boxes_precond_get(worker->state), &wanted, boxes->run_b,
-                                   boxes->run_x, &ended);
+    const state *s = worker->state;
+    gsw_status status = gsw_krylov(worker->context, (gsw_method)worker->options->method, s->op,
+                                   s->preconditioner, &wanted, boxes->run_b, boxes->run_x, &ended);
     if (status != GSW_SUCCESS && status != GSW_ERROR_NOT_CONVERGED)
         return status;
     result->iterations = ended.iterations;
@@ -148,9 +198,7 @@ static gsw_status solve(bench_worker *worker) {
 /* The others wait without a limit while the first process computes. */
 static gsw_status check(bench_worker *worker) {
     bench_case *work = worker->work;
-    gsw_status status = cli_boxes_pull(&work->boxes);
-    if (status == GSW_SUCCESS)
-        status = gsw_partition_collect(work->boxes.partition, 0, work->boxes.x, work->x);
+    gsw_status status = cli_boxes_collect(&work->boxes, work->x);
     if (status == GSW_SUCCESS && cli_rank() == 0)
         bench_whole_judge(worker);
     if (status == GSW_SUCCESS)
@@ -167,7 +215,7 @@ static void finish(bench_worker *worker) {
 
 static void close_task(bench_worker *worker) {
     if (worker->state != NULL)
-        cli_boxes_precond_close(worker->state);
+        close_state(worker->state);
     free(worker->state);
     worker->state = NULL;
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <gridsweep/distributed.h>
+#include <gridsweep/partition.h>
 #include "nearest.h"
 #include "options.h"
 

@@ -6,6 +6,7 @@
 #include "place.h"
 #include "input.h"
 #include "measure.h"
+#include "processes.h"
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
@@ -69,6 +70,8 @@ static int check_work(const cli_options *options, const cli_work *work, cli_plac
 
 int cli_open_place(const cli_options *options, const cli_work *work, cli_place *place) {
     gsw_backend backend = (gsw_backend)options->backend;
+    if (backend == GSW_BACKEND_AUTO && cli_processes() > 1)
+        backend = GSW_BACKEND_CPU; /* there may be fewer devices than processes */
     *place = (cli_place){0};
     int code = cli_open_context(options, GSW_BACKEND_CPU, NULL, &place->host);
     if (code != CLI_OK)

@@ -4,7 +4,7 @@
 #ifndef GSW_CLI_PROCESSES_H
 #define GSW_CLI_PROCESSES_H
 
-#include <gridsweep/distributed.h>
+#include <gridsweep/partition.h>
 #include "options.h"
 
 /* Starts MPI if a launcher has started the program. From then on all processes but the first print

@@ -1,6 +1,5 @@
 /* boxes.c: see boxes.h. */
 #include "boxes.h"
-#include "multigrid.h"
 #include <gridsweep/memory.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -81,10 +80,20 @@ gsw_status cli_boxes_push(const cli_boxes *boxes) {
                                  : status;
 }
 
-gsw_status cli_boxes_pull(const cli_boxes *boxes) {
-    return boxes->run_x == boxes->x ? GSW_SUCCESS
-                                    : gsw_memory_download(boxes->context, boxes->x, boxes->run_x,
-                                                          boxes->points * sizeof *boxes->x);
+gsw_status cli_boxes_distribute(const cli_boxes *boxes, const double *all_b, const double *all_x) {
+    gsw_status status = gsw_partition_distribute(boxes->partition, 0, all_b, boxes->b);
+    if (status == GSW_SUCCESS)
+        status = gsw_partition_distribute(boxes->partition, 0, all_x, boxes->x);
+    return status == GSW_SUCCESS ? cli_boxes_push(boxes) : status;
+}
+
+gsw_status cli_boxes_collect(const cli_boxes *boxes, double *all_x) {
+    gsw_status status = GSW_SUCCESS;
+    if (boxes->run_x != boxes->x)
+        status = gsw_memory_download(boxes->context, boxes->x, boxes->run_x,
+                                     boxes->points * sizeof *boxes->x);
+    return status == GSW_SUCCESS ? gsw_partition_collect(boxes->partition, 0, boxes->x, all_x)
+                                 : status;
 }
 
 int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_grid *grid,
@@ -102,7 +111,7 @@ int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_g
         gsw_partition_create(context, boxes->transport, grid, &wanted, &boxes->partition);
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, CLI_FROM_OPTION);
-    status = gsw_distributed_matrix_scatter(boxes->partition, 0, whole, &boxes->matrix);
+    status = gsw_partition_scatter(boxes->partition, 0, whole, &boxes->matrix);
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, cli_source_of(options));
     return make_vectors(options, boxes);
@@ -147,62 +156,12 @@ void cli_boxes_close(cli_boxes *boxes) {
         gsw_memory_free(boxes->context, boxes->run_x);
         gsw_memory_free(boxes->context, boxes->run_b);
     }
-    gsw_distributed_matrix_destroy(boxes->matrix);
+    gsw_matrix_release(boxes->context, &boxes->matrix);
     gsw_partition_destroy(boxes->partition);
     cli_transport_close(boxes->transport);
     free(boxes->x);
     free(boxes->b);
     *boxes = (cli_boxes){0};
-}
-
-/* ---- Use ------------------------------------------------------------------------------------ */
-
-gsw_status cli_boxes_precond_open(const cli_options *options, const cli_boxes *boxes, int kind,
-                                  cli_boxes_precond *precond) {
-    const gsw_distributed_factor_options factor = {.size = sizeof factor,
-                                                   .kind = (gsw_factor_kind)kind,
-                                                   .scope = (gsw_scope)options->scope,
-                                                   .omega = options->omega,
-                                                   .pivot_shift = options->pivot_shift,
-                                                   .overlap = options->overlap};
-    const gsw_distributed_multigrid_options hierarchy = {
-        .size = sizeof hierarchy,
-        .scope = (gsw_scope)options->scope,
-        .smoother = (gsw_smoother)options->mg_smoother,
-        .theta = options->mg_theta,
-        .cycle_type = (gsw_dtype)cli_mg_precision(options)};
-    *precond = (cli_boxes_precond){.factor = NULL};
-    if (kind == CLI_PRECOND_NONE)
-        return GSW_SUCCESS;
-    return kind == CLI_PRECOND_MG
-               ? gsw_distributed_multigrid_create(boxes->matrix, &hierarchy, &precond->multigrid)
-               : gsw_distributed_factor_create(boxes->matrix, &factor, &precond->factor);
-}
-
-gsw_status cli_boxes_precond_refactor(const cli_boxes_precond *precond) {
-    if (precond->multigrid != NULL)
-        return gsw_distributed_multigrid_refactor(precond->multigrid);
-    return precond->factor != NULL ? gsw_distributed_factor_refactor(precond->factor) : GSW_SUCCESS;
-}
-
-void cli_boxes_precond_close(cli_boxes_precond *precond) {
-    gsw_distributed_multigrid_destroy(precond->multigrid);
-    gsw_distributed_factor_destroy(precond->factor);
-    *precond = (cli_boxes_precond){.factor = NULL};
-}
-
-gsw_preconditioner *cli_boxes_precond_get(const cli_boxes_precond *precond) {
-    return precond->multigrid != NULL ? gsw_distributed_multigrid_preconditioner(precond->multigrid)
-                                      : gsw_distributed_factor_preconditioner(precond->factor);
-}
-
-void cli_boxes_precond_print(const cli_options *options, const cli_boxes_precond *precond) {
-    gsw_distributed_multigrid_info info = {.size = sizeof info};
-    if (gsw_distributed_multigrid_get_info(precond->multigrid, &info) == GSW_SUCCESS)
-        cli_field(options, "multigrid",
-                  "%d level%s, %d of them shared, smoother %s, operator complexity %.2f",
-                  info.levels, info.levels == 1 ? "" : "s", info.distributed_levels,
-                  gsw_smoother_name(info.smoother), info.operator_complexity);
 }
 
 gsw_status cli_boxes_meet(const cli_boxes *boxes) {

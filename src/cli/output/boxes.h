@@ -1,27 +1,21 @@
 /* boxes.h: a system on several processes. The first process has it whole; each process has the part
- * of one box of the grid. Opening, refactoring, closing and meeting are collective. */
+ * of one box of the grid. Opening, closing, moving and meeting are collective. */
 #ifndef GSW_CLI_BOXES_H
 #define GSW_CLI_BOXES_H
 
-#include <gridsweep/distributed.h>
+#include <gridsweep/partition.h>
 #include "common/options.h"
 
 typedef struct cli_boxes {
     gsw_context *context; /* the caller's */
     gsw_transport *transport;
     gsw_partition *partition;
-    gsw_distributed_matrix *matrix;
+    gsw_matrix matrix; /* of the own box */
     size_t points;         /* of the own box */
     double *b, *x;         /* of the own box, in the host's memory */
     double *run_b, *run_x; /* the same where the solver works; on a CPU these are b and x */
     double wait_limit;
 } cli_boxes;
-
-/* A preconditioner: a factor or a hierarchy, or neither. */
-typedef struct cli_boxes_precond {
-    gsw_distributed_factor *factor;
-    gsw_distributed_multigrid *multigrid;
-} cli_boxes_precond;
 
 /* Refuses options that are for a single process, on several. Returns an exit code. */
 int cli_boxes_refuse(const cli_options *options);
@@ -34,6 +28,11 @@ int cli_boxes_check(const cli_options *options);
  * with cli_boxes_close(). */
 int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_grid *grid,
                    const gsw_matrix *whole, cli_boxes *boxes);
+
+/* Brings each process its part of b and x, which the first process has whole, to where the solver
+ * works; and x back to `all`. */
+gsw_status cli_boxes_distribute(const cli_boxes *boxes, const double *all_b, const double *all_x);
+gsw_status cli_boxes_collect(const cli_boxes *boxes, double *all_x);
 void cli_boxes_close(cli_boxes *boxes);
 
 /* Prints how the grid is cut, and whether exact sweeps of one of these kinds of preconditioners lay
@@ -41,22 +40,8 @@ void cli_boxes_close(cli_boxes *boxes);
 void cli_boxes_print(const cli_options *options, const cli_boxes *boxes, const gsw_grid *grid,
                      const int *kinds, int count);
 
-/* Copies b and x to where the solver works; and x back. */
+/* Copies the own b and x to where the solver works. */
 gsw_status cli_boxes_push(const cli_boxes *boxes);
-gsw_status cli_boxes_pull(const cli_boxes *boxes);
-
-/* The preconditioner of that kind, a gsw_factor_kind or CLI_PRECOND_MG or CLI_PRECOND_NONE, as the
- * options describe it. */
-gsw_status cli_boxes_precond_open(const cli_options *options, const cli_boxes *boxes, int kind,
-                                  cli_boxes_precond *precond);
-gsw_status cli_boxes_precond_refactor(const cli_boxes_precond *precond);
-void cli_boxes_precond_close(cli_boxes_precond *precond);
-
-/* For the Krylov methods; NULL: none. */
-gsw_preconditioner *cli_boxes_precond_get(const cli_boxes_precond *precond);
-
-/* A line about the hierarchy, if there is one. */
-void cli_boxes_precond_print(const cli_options *options, const cli_boxes_precond *precond);
 
 /* Returns in all processes once all have called it; TIMEOUT after the limit of --wait-limit. */
 gsw_status cli_boxes_meet(const cli_boxes *boxes);

@@ -18,7 +18,8 @@ gsw_multigrid_options cli_multigrid_options(const cli_options *options) {
                                    .smoother = (gsw_smoother)options->mg_smoother,
                                    .cycle = (gsw_cycle)options->mg_cycle,
                                    .cycle_type = (gsw_dtype)cli_mg_precision(options),
-                                   .theta = options->mg_theta};
+                                   .theta = options->mg_theta,
+                                   .scope = (gsw_scope)options->scope};
 }
 
 /* "xz" and so on; "-" where no axis is coarsened. */
@@ -60,8 +61,11 @@ void cli_print_multigrid(const cli_options *options, const gsw_multigrid *multig
     gsw_multigrid_info info = {.size = sizeof info};
     if (gsw_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
         return;
-    cli_field(options, "multigrid", "%d level%s, %s cycle, smoother %s, operator complexity %.2f",
-              info.levels, info.levels == 1 ? "" : "s", gsw_cycle_name(info.cycle),
+    char shared[48] = "";
+    if (cli_processes() > 1)
+        (void)snprintf(shared, sizeof shared, ", %d of them shared", info.shared_levels);
+    cli_field(options, "multigrid", "%d level%s%s, %s cycle, smoother %s, operator complexity %.2f",
+              info.levels, info.levels == 1 ? "" : "s", shared, gsw_cycle_name(info.cycle),
               gsw_smoother_name(info.smoother), info.operator_complexity);
     if (info.smoother_fallbacks > 0)
         cli_field(options, "fallbacks", "%d level%s where ilu0 met a bad pivot",
@@ -70,9 +74,22 @@ void cli_print_multigrid(const cli_options *options, const gsw_multigrid *multig
         print_levels(options, multigrid, info.levels);
 }
 
+cJSON *cli_shared_multigrid_json(const gsw_multigrid *multigrid) {
+    gsw_multigrid_info info = {.size = sizeof info};
+    if (cli_processes() == 1 || gsw_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
+        return cJSON_CreateNull();
+    cJSON *object = cli_json_new(CLI_DISTRIBUTED_MULTIGRID);
+    cli_set_number(object, "levels", info.levels);
+    cli_set_number(object, "distributed_levels", info.shared_levels);
+    cli_set_text(object, "smoother", gsw_smoother_name(info.smoother));
+    cli_set_bool(object, "symmetric", info.symmetric);
+    cli_set_number(object, "operator_complexity", info.operator_complexity);
+    return object;
+}
+
 cJSON *cli_multigrid_json(const gsw_multigrid *multigrid) {
     gsw_multigrid_info info = {.size = sizeof info};
-    if (multigrid == NULL || gsw_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
+    if (cli_processes() > 1 || gsw_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
         return cJSON_CreateNull();
     cJSON *object = cli_json_new(CLI_MULTIGRID), *levels = cJSON_CreateArray();
     cli_set_text(object, "cycle", gsw_cycle_name(info.cycle));

@@ -14,7 +14,9 @@ gsw_multigrid_options cli_multigrid_options(const cli_options *options);
 /* A line about the hierarchy, and with --mg-info a table of its levels. */
 void cli_print_multigrid(const cli_options *options, const gsw_multigrid *multigrid);
 
-/* The hierarchy as an object; null for NULL. */
+/* The hierarchy as an object; null for NULL. The first is for one process, the second for several.
+ */
 cJSON *cli_multigrid_json(const gsw_multigrid *multigrid);
+cJSON *cli_shared_multigrid_json(const gsw_multigrid *multigrid);
 
 #endif

@@ -89,20 +89,21 @@ class gsw_stencil_array(Structure):
 
 class gsw_matrix(Structure):
     _fields_ = [("grid", gsw_grid), ("stencil", gsw_stencil), ("format", c_int), ("csr", gsw_csr),
-                ("array", gsw_stencil_array)]
+                ("array", gsw_stencil_array), ("partition", c_void_p)]
 
 
 class gsw_factor_options(_Sized):
     _fields_ = [("size", c_size_t), ("kind", c_int), ("factor_type", c_int),
                 ("vector_type", c_int), ("transpose", c_int), ("unit_diagonal", c_int),
-                ("omega", c_double), ("pivot_shift", c_double)]
+                ("omega", c_double), ("pivot_shift", c_double), ("scope", c_int),
+                ("overlap", c_int64)]
 
 
 class gsw_factor_info(_Sized):
     _fields_ = [("size", c_size_t), ("kind", c_int), ("factor_type", c_int),
                 ("vector_type", c_int), ("grid", gsw_grid), ("stencil", gsw_stencil),
                 ("packed_bytes", c_int64), ("work_bytes", c_int64), ("moved_bytes", c_int64),
-                ("shifted_pivots", c_int64), ("first_bad_row", c_int64)]
+                ("shifted_pivots", c_int64), ("first_bad_row", c_int64), ("sent_bytes", c_int64)]
 
 
 class gsw_sptrsv_options(_Sized):
@@ -114,7 +115,8 @@ class gsw_sptrsv_options(_Sized):
 class gsw_multigrid_options(_Sized):
     _fields_ = [("size", c_size_t), ("smoother", c_int), ("cycle", c_int), ("pre_sweeps", c_int),
                 ("post_sweeps", c_int), ("cycle_type", c_int), ("theta", c_double),
-                ("coarsest_points", c_int64), ("interpolation", c_int), ("max_levels", c_int)]
+                ("coarsest_points", c_int64), ("interpolation", c_int), ("max_levels", c_int),
+                ("scope", c_int), ("whole_points", c_int64)]
 
 
 class gsw_multigrid_info(_Sized):
@@ -122,7 +124,8 @@ class gsw_multigrid_info(_Sized):
                 ("cycle_type", c_int), ("symmetric", c_int), ("singular", c_int),
                 ("smoother_fallbacks", c_int), ("operator_complexity", c_double),
                 ("grid_complexity", c_double), ("bytes", c_int64), ("degenerate_points", c_int64),
-                ("interpolation", c_int), ("direct", c_int)]
+                ("interpolation", c_int), ("direct", c_int), ("shared_levels", c_int),
+                ("scope", c_int)]
 
 
 class gsw_multigrid_level(_Sized):

@@ -1,0 +1,44 @@
+/* packed.h: packed factors of one process, as other parts of the library use them. */
+#ifndef GSW_PACKED_FACTOR_H
+#define GSW_PACKED_FACTOR_H
+
+#include <gridsweep/factor.h>
+#include <gridsweep/matrix.h>
+
+/* Checks options and resolves their defaults. */
+gsw_status gsw_factor_resolve(gsw_context *context, const gsw_factor_options *given,
+                              gsw_factor_options *options);
+
+/* Refuses a matrix that is not the factor's, but for its values; notes the grid and the stencil of
+ * a factor whose options are set. */
+gsw_status gsw_factor_check_system(gsw_context *context, const gsw_factor *factor,
+                                   const gsw_matrix *matrix, const char *name);
+void gsw_factor_name_system(gsw_factor *made, const gsw_matrix *matrix);
+
+/* gsw_factor_create() in three steps, on one process. Opening needs the matrix's grid, stencil and
+ * format; values it does not read. `section` > 0 asks for sections of that many planes (struct
+ * gsw_factor), for kinds LOWER and UPPER only. 0: no sections. The backend writes its choice to
+ * factor->section. `ghosts`: planes of other processes below and above the matrix's along an axis
+ * (struct gsw_factor). Queueing does not wait for a device. gsw_packed_await() reports wrong
+ * values; the factor must not be used before.
+ */
+gsw_status gsw_packed_open(gsw_context *context, const gsw_matrix *matrix,
+                           const gsw_factor_options *options, int64_t section, gsw_factor **factor);
+gsw_status gsw_packed_open_ghosts(gsw_context *context, const gsw_matrix *matrix,
+                                  const gsw_factor_options *options, const int64_t ghosts[2],
+                                  int axis, gsw_factor **factor);
+gsw_status gsw_packed_queue(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix);
+gsw_status gsw_packed_await(gsw_context *context, gsw_factor *factor);
+
+/* Takes values and waits for them. */
+gsw_status gsw_packed_take(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
+                           const gsw_matrix *upper);
+
+/* gsw_factor_solve() with checked arguments. */
+gsw_status gsw_packed_solve(gsw_context *context, gsw_factor *factor, int64_t count, const void *b,
+                            int64_t ldb, void *x, int64_t ldx);
+
+/* NULL is allowed. */
+void gsw_packed_close(gsw_factor *factor);
+
+#endif
