@@ -31,6 +31,13 @@ void bench_whole_preconds(const bench_plan *plan, char *text, size_t size);
 /* Computes the residual of x on the host, and judges it. */
 void bench_whole_judge(bench_worker *worker);
 
+/* The steps of such a task, on one process or several. */
+gsw_status bench_whole_open(bench_worker *worker);
+gsw_status bench_whole_factor(bench_worker *worker);
+void bench_whole_forget(bench_worker *worker);
+gsw_status bench_whole_solve(bench_worker *worker);
+void bench_whole_finish(bench_worker *worker);
+
 /* A whole Krylov solve as a task, on several processes. */
 extern const bench_task bench_whole_distributed;
 

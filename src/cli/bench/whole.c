@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <gridsweep/memory.h>
+#include "common/processes.h"
 #include "output/multigrid.h"
 
 #define LONG_MS 5000.0 /* solvers on the CPU that take longer are not repeated */
@@ -83,17 +84,27 @@ static int make(const cli_options *options, const bench_plan *plan, const bench_
 
 static const gsw_matrix *matrix_of(const bench_worker *worker) {
     const bench_case *work = worker->work;
+    if (cli_processes() > 1)
+        return &work->boxes.matrix;
     if (worker->who->format == GSW_FORMAT_STENCIL)
         return &work->arrays.matrix;
     return worker->device ? &work->device_csr : &work->host_csr;
 }
 
+/* Waits for the other processes, so that the first one's clock shows the time of the slowest. */
+static gsw_status meet(const bench_worker *worker, gsw_status status) {
+    return status == GSW_SUCCESS && cli_processes() > 1 ? cli_boxes_meet(&worker->work->boxes)
+                                                        : status;
+}
+
 /* Makes the factor twice; the second time is what counts, as for the others. */
-static gsw_status open_task(bench_worker *worker) {
+gsw_status bench_whole_open(bench_worker *worker) {
     cli_result *result = &worker->row->result;
     gsw_factor_options wanted = {.size = sizeof wanted,
                                  .kind = (gsw_factor_kind)worker->who->precond,
-                                 .factor_type = worker->who->factor_type};
+                                 .factor_type = worker->who->factor_type,
+                                 .scope = (gsw_scope)worker->options->scope,
+                                 .overlap = worker->options->overlap};
     gsw_factor_info info = {.size = sizeof info};
     gsw_status status = GSW_SUCCESS;
     int precond = worker->who->precond;
@@ -103,10 +114,13 @@ static gsw_status open_task(bench_worker *worker) {
     for (int i = 0; i < 2 && needed && status == GSW_SUCCESS; i++) {
         gsw_factor_destroy(worker->factor);
         worker->factor = NULL;
+        status = meet(worker, status);
         double start = cli_now_ms();
-        status = gsw_factor_create(worker->context, matrix_of(worker), &wanted, &worker->factor);
         if (status == GSW_SUCCESS)
-            status = gsw_context_synchronize(worker->context);
+            status =
+                gsw_factor_create(worker->context, matrix_of(worker), &wanted, &worker->factor);
+        if (status == GSW_SUCCESS)
+            status = meet(worker, gsw_context_synchronize(worker->context));
         result->setup_ms = cli_now_ms() - start;
     }
     if (bench_factor_info(worker, &info))
@@ -119,25 +133,27 @@ static gsw_status start(bench_worker *worker) {
 }
 
 /* Multigrid is made from nothing in every run, as that of the others. */
-static void forget(bench_worker *worker) {
+void bench_whole_forget(bench_worker *worker) {
     gsw_multigrid_destroy(worker->multigrid);
     worker->multigrid = NULL;
 }
 
-static gsw_status factor(bench_worker *worker) {
+gsw_status bench_whole_factor(bench_worker *worker) {
+    gsw_context *context = worker->context;
     gsw_multigrid_options wanted = cli_multigrid_options(worker->options);
+    gsw_status status = GSW_SUCCESS;
     if (worker->who->precond == CLI_PRECOND_MG)
-        return gsw_multigrid_create(worker->context, matrix_of(worker), &wanted,
-                                    &worker->multigrid);
-    return worker->factor == NULL
-               ? GSW_SUCCESS
-               : gsw_factor_refactor(worker->context, worker->factor, matrix_of(worker), NULL);
+        status = gsw_multigrid_create(context, matrix_of(worker), &wanted, &worker->multigrid);
+    else if (worker->factor != NULL)
+        status = gsw_factor_refactor(context, worker->factor, matrix_of(worker), NULL);
+    return meet(worker, status);
 }
 
 /* With the factor or the hierarchy; without both, no preconditioner. */
 static gsw_status run_krylov(const bench_worker *worker, const gsw_krylov_options *wanted,
                              gsw_krylov_result *ended) {
     gsw_context *context = worker->context;
+    const cli_boxes *boxes = cli_processes() > 1 ? &worker->work->boxes : NULL;
     gsw_operator *op = NULL;
     gsw_preconditioner *preconditioner = NULL;
     gsw_status status = gsw_operator_from_matrix(context, matrix_of(worker), &op);
@@ -147,14 +163,15 @@ static gsw_status run_krylov(const bench_worker *worker, const gsw_krylov_option
         status = gsw_preconditioner_from_multigrid(context, worker->multigrid, &preconditioner);
     if (status == GSW_SUCCESS)
         status = gsw_krylov(context, (gsw_method)worker->options->method, op, preconditioner,
-                            wanted, worker->b, worker->x, ended);
+                            wanted, boxes != NULL ? boxes->run_b : worker->b,
+                            boxes != NULL ? boxes->run_x : worker->x, ended);
     gsw_preconditioner_destroy(preconditioner);
     gsw_operator_destroy(op);
     return status;
 }
 
 /* To end without convergence is no failure. */
-static gsw_status solve(bench_worker *worker) {
+gsw_status bench_whole_solve(bench_worker *worker) {
     cli_result *result = &worker->row->result;
     gsw_krylov_options wanted = {.size = sizeof wanted,
                                  .rtol = worker->options->rtol,
@@ -165,7 +182,7 @@ static gsw_status solve(bench_worker *worker) {
         return status;
     result->iterations = ended.iterations;
     result->converged = ended.converged;
-    return GSW_SUCCESS;
+    return meet(worker, GSW_SUCCESS);
 }
 
 /* ---- Checking ------------------------------------------------------------------------------- */
@@ -228,7 +245,7 @@ static void describe_multigrid(bench_worker *worker) {
                    info.levels == 1 ? "" : "s");
 }
 
-static void finish(bench_worker *worker) {
+void bench_whole_finish(bench_worker *worker) {
     cli_result *result = &worker->row->result;
     result->factor_ms = result->time.first;
     result->solve_ms = result->time.second;
@@ -240,13 +257,13 @@ static void finish(bench_worker *worker) {
 }
 
 const bench_task bench_whole = {.make = make,
-                                .open = open_task,
+                                .open = bench_whole_open,
                                 .start = start,
-                                .factor = factor,
-                                .forget = forget,
-                                .solve = solve,
+                                .factor = bench_whole_factor,
+                                .forget = bench_whole_forget,
+                                .solve = bench_whole_solve,
                                 .check = check,
-                                .finish = finish,
+                                .finish = bench_whole_finish,
                                 .host_clock = true,
                                 .repeats = BENCH_WHOLE_REPEATS,
                                 .patience_ms = LONG_MS};

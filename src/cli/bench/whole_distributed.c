@@ -2,17 +2,13 @@
  * process has one box of the grid.
  *
  * The first process makes the system, and the cut of the grid brings each process its part; both
- * are not timed. A run is that of one process (whole.c): it starts from x = 0, computes the
- * preconditioner of the matrix's values and solves. The processes meet before and after each step,
- * so the first one's clock shows the time of the slowest. The first process computes the residual
- * of the whole solution. */
+ * are not timed. A run is that of one process (whole.c). The processes meet before and after each
+ * step. The first process computes the residual of the whole solution. */
 #include "tasks.h"
-#include <gridsweep/krylov.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/processes.h"
-#include "output/multigrid.h"
 
 /* ---- Making --------------------------------------------------------------------------------- */
 
@@ -64,55 +60,6 @@ static int make(const cli_options *options, const bench_plan *plan, const bench_
     return CLI_OK;
 }
 
-/* ---- Preconditioners ------------------------------------------------------------------------ */
-
-typedef struct state {
-    gsw_operator *op;
-    gsw_factor *factor; /* a factor or a hierarchy, or neither */
-    gsw_multigrid *multigrid;
-    gsw_preconditioner *preconditioner;
-} state;
-
-static void close_state(state *s) {
-    gsw_preconditioner_destroy(s->preconditioner);
-    gsw_multigrid_destroy(s->multigrid);
-    gsw_factor_destroy(s->factor);
-    gsw_operator_destroy(s->op);
-    *s = (state){.op = NULL};
-}
-
-static gsw_status open_state(const cli_options *options, const cli_boxes *boxes, int kind,
-                             state *s) {
-    const gsw_factor_options factor = {.size = sizeof factor,
-                                       .kind = (gsw_factor_kind)kind,
-                                       .scope = (gsw_scope)options->scope,
-                                       .omega = options->omega,
-                                       .pivot_shift = options->pivot_shift,
-                                       .overlap = options->overlap};
-    const gsw_multigrid_options hierarchy = cli_multigrid_options(options);
-    gsw_context *context = boxes->context;
-    gsw_status status = gsw_operator_from_matrix(context, &boxes->matrix, &s->op);
-    if (status != GSW_SUCCESS || kind == CLI_PRECOND_NONE)
-        return status;
-    if (kind == CLI_PRECOND_MG) {
-        status = gsw_multigrid_create(context, &boxes->matrix, &hierarchy, &s->multigrid);
-        return status == GSW_SUCCESS
-                   ? gsw_preconditioner_from_multigrid(context, s->multigrid, &s->preconditioner)
-                   : status;
-    }
-    status = gsw_factor_create(context, &boxes->matrix, &factor, &s->factor);
-    return status == GSW_SUCCESS
-               ? gsw_preconditioner_from_factor(context, s->factor, &s->preconditioner)
-               : status;
-}
-
-static gsw_status refactor(const cli_boxes *boxes, const state *s) {
-    if (s->multigrid != NULL)
-        return gsw_multigrid_refactor(boxes->context, s->multigrid, &boxes->matrix);
-    return s->factor == NULL ? GSW_SUCCESS
-                             : gsw_factor_refactor(boxes->context, s->factor, &boxes->matrix, NULL);
-}
-
 /* ---- Running -------------------------------------------------------------------------------- */
 
 /* The bytes of the factors in all processes. */
@@ -135,33 +82,15 @@ static double all_bytes(const cli_options *options, const gsw_factor *factor) {
     return sum;
 }
 
-/* Makes the factor twice, as on one process. */
 static gsw_status open_task(bench_worker *worker) {
-    const cli_boxes *boxes = &worker->work->boxes;
     bench_row *row = worker->row;
-    gsw_status status = GSW_SUCCESS;
-    state *precond = calloc(1, sizeof *precond);
-    worker->state = precond;
-    if (cli_processes_agree(worker->options, precond != NULL ? CLI_OK : CLI_INPUT) != CLI_OK ||
-        precond == NULL)
-        return GSW_ERROR_OUT_OF_MEMORY;
-    gsw_partition_shape(boxes->partition, row->boxes);
+    gsw_partition_shape(worker->work->boxes.partition, row->boxes);
     row->scope = worker->who->precond != CLI_PRECOND_NONE
                      ? gsw_scope_name((gsw_scope)worker->options->scope)
                      : NULL;
-    row->result.setup_ms = 0;
-    for (int i = 0; i < 2 && status == GSW_SUCCESS; i++) {
-        close_state(precond);
-        status = cli_boxes_meet(boxes);
-        const double start = cli_now_ms();
-        if (status == GSW_SUCCESS)
-            status = open_state(worker->options, boxes, worker->who->precond, precond);
-        if (status == GSW_SUCCESS)
-            status = cli_boxes_meet(boxes);
-        row->result.setup_ms = cli_now_ms() - start;
-    }
-    if (status == GSW_SUCCESS && precond->multigrid == NULL)
-        row->result.buffer_bytes = all_bytes(worker->options, precond->factor);
+    const gsw_status status = bench_whole_open(worker);
+    if (status == GSW_SUCCESS && worker->who->precond != CLI_PRECOND_MG)
+        row->result.buffer_bytes = all_bytes(worker->options, worker->factor);
     return status;
 }
 
@@ -170,29 +99,6 @@ static gsw_status start(bench_worker *worker) {
     memset(boxes->x, 0, boxes->points * sizeof *boxes->x);
     gsw_status status = cli_boxes_push(boxes);
     return status == GSW_SUCCESS ? cli_boxes_meet(boxes) : status;
-}
-
-static gsw_status factor(bench_worker *worker) {
-    gsw_status status = refactor(&worker->work->boxes, worker->state);
-    return status == GSW_SUCCESS ? cli_boxes_meet(&worker->work->boxes) : status;
-}
-
-/* To end without convergence is no failure. */
-static gsw_status solve(bench_worker *worker) {
-    const cli_boxes *boxes = &worker->work->boxes;
-    cli_result *result = &worker->row->result;
-    const gsw_krylov_options wanted = {.size = sizeof wanted,
-                                       .rtol = worker->options->rtol,
-                                       .max_iterations = worker->options->max_iter};
-    gsw_krylov_result ended = {.size = sizeof ended};
-    const state *s = worker->state;
-    gsw_status status = gsw_krylov(worker->context, (gsw_method)worker->options->method, s->op,
-                                   s->preconditioner, &wanted, boxes->run_b, boxes->run_x, &ended);
-    if (status != GSW_SUCCESS && status != GSW_ERROR_NOT_CONVERGED)
-        return status;
-    result->iterations = ended.iterations;
-    result->converged = ended.converged;
-    return cli_boxes_meet(boxes);
 }
 
 /* The others wait without a limit while the first process computes. */
@@ -206,27 +112,13 @@ static gsw_status check(bench_worker *worker) {
     return status;
 }
 
-static void finish(bench_worker *worker) {
-    cli_result *result = &worker->row->result;
-    result->factor_ms = result->time.first;
-    result->solve_ms = result->time.second;
-    result->setup_ms = fmax(0, result->setup_ms - result->factor_ms);
-}
-
-static void close_task(bench_worker *worker) {
-    if (worker->state != NULL)
-        close_state(worker->state);
-    free(worker->state);
-    worker->state = NULL;
-}
-
 const bench_task bench_whole_distributed = {.make = make,
                                             .open = open_task,
                                             .start = start,
-                                            .factor = factor,
-                                            .solve = solve,
+                                            .factor = bench_whole_factor,
+                                            .forget = bench_whole_forget,
+                                            .solve = bench_whole_solve,
                                             .check = check,
-                                            .finish = finish,
-                                            .close = close_task,
+                                            .finish = bench_whole_finish,
                                             .host_clock = true,
                                             .repeats = BENCH_WHOLE_REPEATS};

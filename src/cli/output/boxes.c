@@ -119,7 +119,8 @@ int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_g
 
 void cli_boxes_print(const cli_options *options, const cli_boxes *boxes, const gsw_grid *grid,
                      const int *kinds, int count) {
-    const bool smooths = options->mg_smoother != GSW_SMOOTHER_JACOBI;
+    const bool smooths = options->mg_smoother != GSW_SMOOTHER_JACOBI &&
+                         options->mg_smoother != GSW_SMOOTHER_CHEBYSHEV;
     const int last = grid->nz > 1 ? 2 : grid->ny > 1;
     int32_t n[3];
     bool sweeps = false;
@@ -137,17 +138,14 @@ void cli_boxes_print(const cli_options *options, const cli_boxes *boxes, const g
 }
 
 int cli_boxes_refuse(const cli_options *options) {
-    static const cli_option_id single[] = {OPT_MG_CYCLE,     OPT_MG_INFO,   OPT_FACTOR_PRECISION,
-                                           OPT_MG_PRECISION, OPT_EISENSTAT, OPT_END};
+    static const cli_option_id single[] = {OPT_MG_INFO, OPT_FACTOR_PRECISION, OPT_MG_PRECISION,
+                                           OPT_EISENSTAT, OPT_END};
     for (const cli_option_id *id = single; *id != OPT_END && cli_processes() > 1; id++)
         if (cli_given(options, *id) &&
             !(*id == OPT_MG_PRECISION && options->backend == GSW_BACKEND_CUDA))
             return cli_usage(options, "--%s is for a single process", cli_option_get(*id)->name);
-    const gsw_smoother smoother = (gsw_smoother)options->mg_smoother;
-    if (cli_processes() > 1 && smoother != GSW_SMOOTHER_AUTO && smoother != GSW_SMOOTHER_GS &&
-        smoother != GSW_SMOOTHER_SYMGS && smoother != GSW_SMOOTHER_JACOBI)
-        return cli_usage(options, "--mg-smoother %s is for a single process",
-                         gsw_smoother_name(smoother));
+    if (cli_processes() > 1 && options->mg_smoother == GSW_SMOOTHER_MULTICOLOR)
+        return cli_usage(options, "--mg-smoother multicolor is for a single process");
     return CLI_OK;
 }
 
