@@ -90,19 +90,23 @@ static gsw_status work(part_of_test *p, hub_rank *rank, const gsw_transport *tra
     return gsw_partition_collect(p->partition, 0, p->x, rank->rank == 0 ? s->x : NULL);
 }
 
+static void close_part(part_of_test *p) {
+    gsw_preconditioner_destroy(p->M);
+    gsw_multigrid_destroy(p->multigrid);
+    gsw_operator_destroy(p->A);
+    gsw_matrix_release(p->context, &p->matrix);
+    gsw_partition_destroy(p->partition);
+    gsw_context_destroy(p->context);
+    free(p->b);
+    free(p->x);
+}
+
 static void body(hub_rank *rank, const gsw_transport *transport, void *user) {
     system_of_test *s = user;
     part_of_test p = {.context = oracle_context(1)};
     s->status[rank->rank] = work(&p, rank, transport, s);
     snprintf(s->message[rank->rank], sizeof s->message[0], "%s", gsw_context_message(p.context));
-    gsw_preconditioner_destroy(p.M);
-    gsw_multigrid_destroy(p.multigrid);
-    gsw_operator_destroy(p.A);
-    gsw_matrix_release(p.context, &p.matrix);
-    gsw_partition_destroy(p.partition);
-    gsw_context_destroy(p.context);
-    free(p.b);
-    free(p.x);
+    close_part(&p);
 }
 
 static void run(int processes, system_of_test *s) {
@@ -129,6 +133,7 @@ static int alone(const system_of_test *s, double *cycle, double *x) {
     gsw_operator *A;
     const gsw_multigrid_options options = {.size = sizeof options,
                                            .smoother = s->options.smoother,
+                                           .cycle = s->options.cycle,
                                            .pre_sweeps = s->options.pre_sweeps,
                                            .post_sweeps = s->options.post_sweeps,
                                            .theta = s->options.theta};
@@ -153,17 +158,27 @@ static const struct {
     gsw_smoother smoother;
     int sweeps;
     int levels; /* on several processes, with two of them */
+    gsw_cycle cycle;
 } cases[] = {
-    {"poisson:48x40x44", GSW_CG, GSW_SMOOTHER_AUTO, 1, 2},
-    {"lognormal:33x20x17", GSW_CG, GSW_SMOOTHER_GS, 2, 1},
-    {"lognormal:31x33x37", GSW_CG, GSW_SMOOTHER_JACOBI, 1, 2},
-    {"anisotropic:24x25x26", GSW_CG, GSW_SMOOTHER_AUTO, 1, 2},
-    {"convection:26x21x23", GSW_BICGSTAB, GSW_SMOOTHER_AUTO, 1, 1},
-    {"poisson:160x141", GSW_CG, GSW_SMOOTHER_SYMGS, 1, 2},
-    {"hpcg:31x32x29", GSW_CG, GSW_SMOOTHER_AUTO, 1, 1},
-    {"star13:25x26x27", GSW_BICGSTAB, GSW_SMOOTHER_AUTO, 1, 1},
-    {"box33:19x20x21", GSW_BICGSTAB, GSW_SMOOTHER_AUTO, 1, 1},
-    {"poisson:9x8x7", GSW_CG, GSW_SMOOTHER_AUTO, 1, 0},
+    {"poisson:48x40x44", GSW_CG, GSW_SMOOTHER_AUTO, 1, 2, 0},
+    {"lognormal:33x20x17", GSW_CG, GSW_SMOOTHER_GS, 2, 1, 0},
+    {"lognormal:31x33x37", GSW_CG, GSW_SMOOTHER_JACOBI, 1, 2, 0},
+    {"anisotropic:24x25x26", GSW_CG, GSW_SMOOTHER_AUTO, 1, 2, 0},
+    {"convection:26x21x23", GSW_BICGSTAB, GSW_SMOOTHER_AUTO, 1, 1, 0},
+    {"poisson:160x141", GSW_CG, GSW_SMOOTHER_SYMGS, 1, 2, 0},
+    {"hpcg:31x32x29", GSW_CG, GSW_SMOOTHER_AUTO, 1, 1, 0},
+    {"star13:25x26x27", GSW_BICGSTAB, GSW_SMOOTHER_AUTO, 1, 1, 0},
+    {"box33:19x20x21", GSW_BICGSTAB, GSW_SMOOTHER_AUTO, 1, 1, 0},
+    {"poisson:9x8x7", GSW_CG, GSW_SMOOTHER_AUTO, 1, 0, 0},
+    {"poisson:48x40x44", GSW_CG, GSW_SMOOTHER_AUTO, 1, 2, GSW_CYCLE_W},
+    {"poisson:48x40x44", GSW_BICGSTAB, GSW_SMOOTHER_AUTO, 2, 2, GSW_CYCLE_F},
+    {"convection:36x31x33", GSW_BICGSTAB, GSW_SMOOTHER_AUTO, 1, 2, GSW_CYCLE_F},
+    {"lognormal:31x33x37", GSW_CG, GSW_SMOOTHER_JACOBI, 1, 2, GSW_CYCLE_W},
+    {"lognormal:31x33x37", GSW_CG, GSW_SMOOTHER_ILU0, 1, 2, 0},
+    {"anisotropic:34x33x36", GSW_CG, GSW_SMOOTHER_ILU0_FINEST, 1, 3, 0},
+    {"convection:36x31x33", GSW_BICGSTAB, GSW_SMOOTHER_ILU0, 1, 2, GSW_CYCLE_F},
+    {"poisson:41x40x37", GSW_CG, GSW_SMOOTHER_CHEBYSHEV, 1, 2, 0},
+    {"lognormal:31x33x37", GSW_CG, GSW_SMOOTHER_CHEBYSHEV, 2, 2, GSW_CYCLE_W},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -179,6 +194,7 @@ START_TEST(global_cycles_are_those_of_one_process) {
                         .options = {.size = sizeof s.options,
                                     .scope = GSW_SCOPE_GLOBAL,
                                     .smoother = cases[_i].smoother,
+                                    .cycle = cases[_i].cycle,
                                     .pre_sweeps = cases[_i].sweeps,
                                     .post_sweeps = cases[_i].sweeps},
                         .method = cases[_i].method,
@@ -222,6 +238,72 @@ START_TEST(global_cycles_are_those_of_one_process) {
     free(solution);
     gsw_problem_destroy(problem);
     gsw_context_destroy(context);
+}
+END_TEST
+
+/* ---- What the library chooses -----------------------------------------------------------------
+ */
+
+typedef struct solve_of_test {
+    const gsw_matrix *whole;
+    const double *b; /* of the whole grid */
+    gsw_solver_report report[HUB_PROCESSES];
+    gsw_status status[HUB_PROCESSES];
+    char message[HUB_PROCESSES][512];
+} solve_of_test;
+
+static gsw_status solve_part(part_of_test *p, const hub_rank *rank, const gsw_transport *transport,
+                             solve_of_test *s) {
+    const gsw_multigrid_options multigrid = {.size = sizeof multigrid, .scope = GSW_SCOPE_GLOBAL};
+    const gsw_factor_options factor = {.size = sizeof factor, .scope = GSW_SCOPE_GLOBAL};
+    const gsw_solver_options options = {
+        .size = sizeof options, .multigrid = &multigrid, .factor = &factor};
+    const int root = rank->rank == 0;
+    TRY(gsw_partition_create(p->context, transport, &s->whole->grid, NULL, &p->partition));
+    TRY(gsw_partition_scatter(p->partition, 0, root ? s->whole : NULL, &p->matrix));
+    TRY(gsw_operator_from_matrix(p->context, &p->matrix, &p->A));
+    p->b = malloc((size_t)gsw_operator_points(p->A) * sizeof(double));
+    p->x = calloc((size_t)gsw_operator_points(p->A), sizeof(double));
+    TRY(gsw_partition_distribute(p->partition, 0, root ? s->b : NULL, p->b));
+    return gsw_solve(p->context, &p->matrix, &options, p->b, p->x, &s->report[rank->rank]);
+}
+
+static void solve_body(hub_rank *rank, const gsw_transport *transport, void *user) {
+    solve_of_test *s = user;
+    part_of_test p = {.context = oracle_context(1)};
+    s->report[rank->rank].size = sizeof s->report[0];
+    s->status[rank->rank] = solve_part(&p, rank, transport, s);
+    snprintf(s->message[rank->rank], sizeof s->message[0], "%s", gsw_context_message(p.context));
+    close_part(&p);
+}
+
+START_TEST(the_choice_is_that_of_one_process) {
+    static const char *const problems[] = {
+        "poisson:40x41x42",  "convection:24x25x26",  "lognormal:33x32x31",  "poisson:9x10x11",
+        "random:3:20x21x22", "helmholtz19:20x21x22", "anisotropic:9x90x80", "box33:12x13x14"};
+    gsw_context *context = oracle_context(1);
+    gsw_problem *problem;
+    ck_assert_int_eq(gsw_problem_parse(context, problems[_i], NULL, &problem), GSW_SUCCESS);
+    const int64_t points = oracle_points(&gsw_problem_matrix(problem)->grid);
+    double *b = oracle_vector(GSW_F64, 3, points), *x = calloc((size_t)points, sizeof *x);
+    solve_of_test s = {.whole = gsw_problem_matrix(problem), .b = b};
+    gsw_solver_report alone = {.size = sizeof alone};
+    ck_assert_int_eq(gsw_solve(context, s.whole, NULL, b, x, &alone), GSW_SUCCESS);
+    for (int processes = 2; processes <= 4; processes++) {
+        hub_run(processes, 0, -1, solve_body, &s);
+        for (int r = 0; r < processes; r++) {
+            ck_assert_msg(s.status[r] == GSW_SUCCESS, "process %d: %s", r, s.message[r]);
+            ck_assert_str_eq(s.report[r].first_precond, alone.first_precond);
+            ck_assert_str_eq(s.report[r].first_method, alone.first_method);
+            ck_assert_str_eq(s.report[r].precond, s.report[0].precond);
+            ck_assert_int_eq(s.report[r].iterations, s.report[0].iterations);
+            ck_assert_double_le(s.report[r].residual, 1e-8);
+        }
+    }
+    gsw_problem_destroy(problem);
+    gsw_context_destroy(context);
+    free(b);
+    free(x);
 }
 END_TEST
 
@@ -317,13 +399,15 @@ START_TEST(wrong_arguments_are_refused_by_all) {
         gsw_status status;
         const char *message;
     } wrong[] = {
-        {{.smoother = GSW_SMOOTHER_ILU0}, GSW_ERROR_UNSUPPORTED, "options->smoother is ilu0"},
+        {{.smoother = GSW_SMOOTHER_MULTICOLOR}, GSW_ERROR_UNSUPPORTED, "smoother multicolor"},
         {{.scope = (gsw_scope)7}, GSW_ERROR_INVALID_ARGUMENT, "options->scope 7"},
         {{.theta = 2}, GSW_ERROR_INVALID_ARGUMENT, "options->theta 2"},
         {{.pre_sweeps = -1}, GSW_ERROR_INVALID_ARGUMENT, "options->pre_sweeps -1"},
         {{.post_sweeps = 2000}, GSW_ERROR_INVALID_ARGUMENT, "options->post_sweeps 2000"},
         {{.cycle_type = (gsw_dtype)5}, GSW_ERROR_INVALID_ARGUMENT, "options->cycle_type 5"},
-        {{.cycle = GSW_CYCLE_W}, GSW_ERROR_UNSUPPORTED, "has V cycles"},
+        {{.interpolation = GSW_INTERPOLATION_INJECTION},
+         GSW_ERROR_UNSUPPORTED,
+         "neither injection"},
         {{.whole_points = -3}, GSW_ERROR_INVALID_ARGUMENT, "options->whole_points -3"},
         {{.post_sweeps = 2}, GSW_ERROR_INVALID_ARGUMENT, "options: process 1 passes another one"},
         {{.smoother = GSW_SMOOTHER_AUTO},
@@ -355,6 +439,7 @@ int main(void) {
     TCase *tc = tcase_create("distributed_multigrid");
     tcase_set_timeout(tc, 300);
     tcase_add_loop_test(tc, global_cycles_are_those_of_one_process, 0, CASES);
+    tcase_add_loop_test(tc, the_choice_is_that_of_one_process, 0, 8);
     tcase_add_test(tc, a_singular_matrix_converges);
     tcase_add_test(tc, levels_are_whole_from_the_points_asked_for);
     tcase_add_test(tc, wrong_arguments_are_refused_by_all);

@@ -154,8 +154,8 @@ once err 'gridsweep bench: '
 # Failures end all processes, with one message.
 on 2 1 solve --problem poisson:20x20x20 --max-iter 3
 once err 'not converged: '
-on 3 2 solve --problem poisson:9x8x7 --precond mg --mg-smoother ilu0
-once err '--mg-smoother ilu0 is for a single process'
+on 3 2 solve --problem poisson:9x8x7 --precond mg --mg-smoother multicolor
+once err '--mg-smoother multicolor is for a single process'
 on 2 2 solve --problem poisson:9x8x7 --overlap 1
 once err '--overlap is for --scope local'
 on 2 2 solve --problem poisson:9x8x7 --precond mg --scope local --overlap 1

@@ -11,6 +11,8 @@ typedef struct gsw_distributed_level {
     gsw_distributed_matrix *matrix; /* likewise */
     int64_t points;                 /* of the box */
     gsw_survey survey;
+    gsw_smoother smoother;                  /* not AUTO */
+    int fell_back;                          /* its ILU(0) is no usable smoother */
     gsw_distributed_factor *before, *after; /* of the smoother; the same where it has one */
     gsw_distributed_transfer transfer;
     gsw_matrix product; /* devices: the rows of the box, of the cycle's type */
@@ -25,7 +27,7 @@ typedef struct gsw_distributed_level {
 typedef struct gsw_distributed_multigrid {
     gsw_partition *partition;
     gsw_multigrid_options options; /* defaults resolved */
-    int symmetric;
+    int symmetric, singular;
     int sections; /* AUTO: coarse levels may be swept in sections, as backends prefer them */
     int levels;   /* on several processes, the one that all processes bring together included */
     gsw_distributed_level level[GSW_LEVELS_MAX];
@@ -59,6 +61,9 @@ void gsw_distributed_multigrid_destroy(gsw_distributed_multigrid *mg);
 
 /* The type of the vectors of several processes. One level alone has the user's fp64 vectors. */
 gsw_dtype gsw_distributed_cycle_type(const gsw_distributed_multigrid *multigrid);
+
+/* l->residual = b - A x for vectors of that type. On devices x is l->x. */
+gsw_status gsw_distributed_residual(gsw_distributed_level *l, const void *b, const void *x);
 
 /* One cycle from zero for vectors of that type. */
 gsw_status gsw_distributed_cycle(gsw_distributed_multigrid *multigrid, const void *b, void *x);

@@ -10,6 +10,7 @@
 #include "contract/error.h"
 #include "distributed_cycle.h"
 #include "core/options.h"
+#include "core/quiet.h"
 #include "core/reserve.h"
 #include "matrix/stencil_facts.h"
 
@@ -103,6 +104,7 @@ static int is_thin(const gsw_distributed_multigrid *mg, int number) {
     const gsw_partition *p = mg->level[number].partition;
     const int64_t extent[3] = {p->grid.nx, p->grid.ny, p->grid.nz};
     return mg->options.scope == GSW_SCOPE_GLOBAL && mg->options.smoother != GSW_SMOOTHER_JACOBI &&
+           mg->options.smoother != GSW_SMOOTHER_CHEBYSHEV &&
            extent[gsw_partition_last_axis(p)] < p->transport.processes;
 }
 
@@ -140,9 +142,10 @@ static int64_t planes_of(const level *l) {
     return section > 0 || p->transport.processes == 1 ? section : p->own.end[2] - p->own.begin[2];
 }
 
+/* A smoother that always exists. */
 static gsw_status open_smoother(gsw_distributed_multigrid *mg, int number) {
     level *l = &mg->level[number];
-    if (mg->options.smoother == GSW_SMOOTHER_GS) {
+    if (l->smoother == GSW_SMOOTHER_GS) {
         GSW_TRY(open_factor(mg, number, GSW_FACTOR_LOWER, &l->before));
         GSW_TRY(open_factor(mg, number, GSW_FACTOR_UPPER, &l->after));
         /* Where sweeps end at the slab, kernels know couplings to the next plane only. */
@@ -152,11 +155,73 @@ static gsw_status open_smoother(gsw_distributed_multigrid *mg, int number) {
         l->planes = planes_of(l);
         return GSW_SUCCESS;
     }
-    GSW_TRY(open_factor(mg, number,
-                        mg->options.smoother == GSW_SMOOTHER_JACOBI ? GSW_JACOBI : GSW_SSOR,
+    GSW_TRY(open_factor(mg, number, l->smoother == GSW_SMOOTHER_SYMGS ? GSW_SSOR : GSW_JACOBI,
                         &l->before));
     l->after = l->before;
     return GSW_SUCCESS;
+}
+
+static gsw_status open_gauss_seidel(gsw_distributed_multigrid *mg, int number) {
+    level *l = &mg->level[number];
+    l->smoother = mg->symmetric ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
+    return open_smoother(mg, number);
+}
+
+/* The level of a trial. */
+static gsw_status multiply(void *user, const void *x, void *y) {
+    level *l = user;
+    return gsw_distributed_matrix_multiply(l->matrix, x, y);
+}
+
+static gsw_status solve(void *user, const void *r, void *x) {
+    const level *l = user;
+    return gsw_distributed_factor_solve(l->before, r, x);
+}
+
+/* Whether the level's ILU(0), which exists, is a usable smoother. One of fp32 is taken without a
+ * trial where the matrix is dominant, and else not at all. */
+static gsw_status try_ilu(const gsw_distributed_multigrid *mg, level *l, int *serves) {
+    const int narrow = l->transfer.type == GSW_F32;
+    const gsw_smoother_trial trial = {.context = l->partition->context,
+                                      .points = l->points,
+                                      .x = l->x,
+                                      .residual = l->residual,
+                                      .row_ratio = l->survey.row_ratio,
+                                      .singular = mg->singular,
+                                      .shared = 1,
+                                      .multiply = multiply,
+                                      .apply = solve,
+                                      .user = l};
+    *serves = l->survey.row_ratio <= 2 && !mg->singular;
+    return narrow ? GSW_SUCCESS : gsw_smoother_probe(&trial, serves);
+}
+
+/* ILU(0): a bad pivot is an answer in all processes, not an error. *serves = 0: there is none. */
+static gsw_status open_ilu(gsw_distributed_multigrid *mg, int number, int *serves) {
+    level *l = &mg->level[number];
+    const int mirrored = mg->symmetric && gsw_stencil_is_symmetric(&l->matrix->local.stencil);
+    const gsw_quiet quiet = gsw_quiet_begin(mg->partition->context);
+    const gsw_status status = open_factor(mg, number, mirrored ? GSW_IC0 : GSW_ILU0, &l->before);
+    const int answer = status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_UNSUPPORTED;
+    gsw_quiet_end(mg->partition->context, &quiet, answer);
+    l->after = l->before;
+    *serves = status == GSW_SUCCESS;
+    return answer ? GSW_SUCCESS : status;
+}
+
+/* Another smoother in place of an ILU(0) that does not serve. */
+static gsw_status settle_smoother(gsw_distributed_multigrid *mg, int number, int serves) {
+    level *l = &mg->level[number];
+    if (l->smoother != GSW_SMOOTHER_ILU0)
+        return GSW_SUCCESS;
+    if (serves)
+        GSW_TRY(try_ilu(mg, l, &serves));
+    if (serves)
+        return GSW_SUCCESS;
+    gsw_distributed_factor_destroy(l->before);
+    l->before = l->after = NULL;
+    l->fell_back = 1;
+    return open_gauss_seidel(mg, number);
 }
 
 /* The vectors of a level with a smoother; on devices with margins (distributed_transfer.h). */
@@ -178,6 +243,23 @@ static gsw_status open_vectors(gsw_distributed_multigrid *mg, int number) {
         next += wanted[i] ? pitch : 0;
     }
     return GSW_SUCCESS;
+}
+
+/* The smoother and the vectors of a level. */
+static gsw_status open_smoothed(gsw_distributed_multigrid *mg, int number) {
+    level *l = &mg->level[number];
+    const int gauss_seidel = mg->options.smoother == GSW_SMOOTHER_ILU0_FINEST && number > 0;
+    int serves = 0;
+    l->smoother =
+        mg->options.smoother == GSW_SMOOTHER_ILU0_FINEST ? GSW_SMOOTHER_ILU0 : mg->options.smoother;
+    if (gauss_seidel)
+        GSW_TRY(open_gauss_seidel(mg, number));
+    else if (l->smoother == GSW_SMOOTHER_ILU0)
+        GSW_TRY(open_ilu(mg, number, &serves));
+    else
+        GSW_TRY(open_smoother(mg, number));
+    GSW_TRY(gsw_partition_agree(l->partition, open_vectors(mg, number)));
+    return settle_smoother(mg, number, serves);
 }
 
 /* The vectors of the last level. On devices they are part of the whole ones. */
@@ -261,9 +343,12 @@ static gsw_status open_next(gsw_distributed_multigrid *mg, int number, int axes,
 static gsw_status open_rest(gsw_distributed_multigrid *mg, gsw_distributed_rows *rows) {
     gsw_context *context = mg->partition->context;
     const int sections = mg->sections && context->ops->slab, most = mg->options.max_levels;
+    gsw_smoother smoother = mg->options.smoother;
+    if (smoother == GSW_SMOOTHER_ILU0_FINEST && mg->levels > 1)
+        smoother = mg->symmetric ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
     const gsw_multigrid_options options = {.size = sizeof options,
-                                           .smoother =
-                                               sections ? GSW_SMOOTHER_AUTO : mg->options.smoother,
+                                           .smoother = sections ? GSW_SMOOTHER_AUTO : smoother,
+                                           .cycle = mg->options.cycle,
                                            .pre_sweeps = mg->options.pre_sweeps,
                                            .post_sweeps = mg->options.post_sweeps,
                                            .theta = mg->options.theta,
@@ -295,8 +380,7 @@ static gsw_status build_levels(gsw_distributed_multigrid *mg, gsw_distributed_ro
         if (!coarse)
             return GSW_SUCCESS;
         GSW_TRY(open_next(mg, number, axes, coarse, &rows[number % 2], &rows[(number + 1) % 2]));
-        GSW_TRY(open_smoother(mg, number));
-        GSW_TRY(gsw_partition_agree(l->partition, open_vectors(mg, number)));
+        GSW_TRY(open_smoothed(mg, number));
     }
 }
 
@@ -307,6 +391,7 @@ static gsw_status survey_finest(gsw_distributed_multigrid *mg, gsw_distributed_r
     GSW_TRY(gsw_distributed_survey(rows, 1, &l->survey));
     GSW_TRY(refuse_numbers(mg, 0, &l->survey));
     mg->symmetric = l->survey.symmetric;
+    mg->singular = l->survey.zero_sums;
     if (mg->options.smoother == GSW_SMOOTHER_AUTO)
         mg->options.smoother = mg->symmetric ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
     return GSW_SUCCESS;
@@ -359,15 +444,10 @@ static gsw_status check_options(gsw_distributed_multigrid *mg, const gsw_stencil
     gsw_multigrid_options *o = &mg->options;
     if (!context->ops->slab)
         o->cycle_type = GSW_F64; /* in which a cycle does all that one in fp32 does */
-    if (o->cycle != GSW_CYCLE_V || o->interpolation != GSW_INTERPOLATION_BLACK_BOX)
+    if (o->interpolation != GSW_INTERPOLATION_BLACK_BOX || o->smoother == GSW_SMOOTHER_MULTICOLOR)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "multigrid on several processes has V cycles and black-box interpolation");
-    if (o->smoother != GSW_SMOOTHER_AUTO && o->smoother != GSW_SMOOTHER_GS &&
-        o->smoother != GSW_SMOOTHER_SYMGS && o->smoother != GSW_SMOOTHER_JACOBI)
-        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "options->smoother is %s; on several processes it is auto, gs, symgs or "
-                        "jacobi",
-                        gsw_smoother_name(o->smoother));
+                        "multigrid on several processes has neither injection nor the smoother "
+                        "multicolor");
     if (gsw_stencil_beyond(stencil, GSW_LUMPED_RADIUS))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "multigrid: the stencil reaches farther than %d", GSW_LUMPED_RADIUS);
@@ -444,6 +524,7 @@ gsw_status gsw_distributed_multigrid_get_info(const gsw_distributed_multigrid *m
         finest_points = number == 0 ? points : finest_points;
         made.operator_complexity += couplings * (number == last ? rest_couplings : 1);
         made.grid_complexity += points * (number == last ? rest_points : 1);
+        made.smoother_fallbacks += l->fell_back;
     }
     made.operator_complexity /= finest_couplings;
     made.grid_complexity /= finest_points;

@@ -16,6 +16,8 @@ enum { GSW_LEVELS_MAX = 64 }; /* an extent of at most 2^48 is halved fewer than 
 #define GSW_JACOBI_WEIGHT (2.0 / 3)
 
 enum { GSW_CHEBYSHEV_DEGREE = 2 };
+#define GSW_CHEBYSHEV_SHARE 0.25 /* of the spectrum's upper bound: the polynomial damps above it   \
+                                  */
 
 /* Arrays of one block of backend memory, as a matrix. */
 typedef struct gsw_level_arrays {
@@ -51,7 +53,7 @@ typedef struct gsw_level {
     void *b, *x;
     void *residual;
     void *direction; /* Chebyshev's p where a polynomial takes several passes */
-    double *probe;   /* ILU(0) in fp32: the vector that gsw_smoother_probe() measures */
+    double *probe;   /* ILU(0) in fp32: the vector that its trial measures */
     int64_t bytes;
 } gsw_level;
 
@@ -142,11 +144,36 @@ gsw_status gsw_smoother_change(gsw_multigrid *multigrid);
 /* Allocates a level's vectors for its smoother, where it lacks them. */
 gsw_status gsw_smoother_open_vectors(gsw_multigrid *multigrid, gsw_level *level);
 
-/* Whether the level's ILU(0), which exists, is a usable smoother. Overwrites the level's
- * vectors. */
-gsw_status gsw_smoother_probe(gsw_multigrid *multigrid, gsw_level *level, int *serves);
+/* A factor that may serve as a smoother, for vectors of `type`, which are overwritten. */
+typedef struct gsw_smoother_trial {
+    gsw_context *context;
+    int64_t points; /* of this process */
+    gsw_dtype type;
+    void *x, *residual;
+    double *wide, *scale; /* fp32: a vector in fp64, and a number */
+    double row_ratio;     /* of the survey */
+    int singular;
+    int shared; /* several processes share the level */
+    gsw_status (*multiply)(void *user, const void *x, void *y); /* y = A x */
+    gsw_status (*apply)(void *user, const void *r, void *x);    /* x = M^-1 r */
+    void *user;
+} gsw_smoother_trial;
 
-/* One cycle from zero for level 0, whose b and x are set. */
+/* Whether a step with the factor reduces errors. */
+gsw_status gsw_smoother_probe(const gsw_smoother_trial *trial, int *serves);
+
+/* One cycle from zero for level 0, whose b and x are set. The second one is of that kind, and
+ * `zero` says whether it begins with zeros or with x. */
 gsw_status gsw_multigrid_cycle(gsw_multigrid *multigrid);
+gsw_status gsw_multigrid_cycle_as(gsw_multigrid *multigrid, gsw_cycle kind, int zero);
+
+/* How often a cycle of that kind visits the next level each time, and as which kind the next time.
+ * The second cycle of F is a V cycle. */
+static inline int gsw_cycle_calls(gsw_cycle kind, int next_is_coarsest) {
+    return kind == GSW_CYCLE_V || next_is_coarsest ? 1 : 2;
+}
+static inline gsw_cycle gsw_cycle_next(gsw_cycle kind, int call) {
+    return kind == GSW_CYCLE_F && call == 1 ? GSW_CYCLE_V : kind;
+}
 
 #endif

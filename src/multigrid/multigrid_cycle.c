@@ -157,14 +157,13 @@ typedef struct visit {
     int calls; /* visits of the next level so far */
 } visit;
 
-/* Whether the next level is visited once more, and how. The second cycle of F is a V cycle. */
+/* Whether the next level is visited once more, and how. */
 static int visit_next(const hierarchy *mg, int number, visit *at) {
     visit *next = at + 1;
     const int coarsest = number + 2 == mg->levels;
-    const int calls = at->kind == GSW_CYCLE_V || coarsest ? 1 : 2;
-    if (at->calls == calls)
+    if (at->calls == gsw_cycle_calls(at->kind, coarsest))
         return 0;
-    next->kind = at->kind == GSW_CYCLE_F && at->calls == 1 ? GSW_CYCLE_V : at->kind;
+    next->kind = gsw_cycle_next(at->kind, at->calls);
     next->zero = at->calls == 0;
     next->calls = 0;
     at->calls++;
@@ -179,8 +178,8 @@ static gsw_status solve_coarsest(const hierarchy *mg, gsw_level *l) {
                                                     mg->options.cycle_type, l->b, l->x);
 }
 
-static gsw_status run_cycle(const hierarchy *mg) {
-    visit at[GSW_LEVELS_MAX] = {{.kind = mg->options.cycle, .zero = 1}};
+static gsw_status run_cycle(const hierarchy *mg, gsw_cycle kind, int zero) {
+    visit at[GSW_LEVELS_MAX] = {{.kind = kind, .zero = zero}};
     const int last = mg->levels - 1;
     int number = 0;
     for (;;) {
@@ -213,18 +212,24 @@ static int exchanges(const gsw_level *l, int steps) {
 
 /* The solution must end in the x that the finest level was given. After a failure, too, the level
  * gets its own vector back. */
-gsw_status gsw_multigrid_cycle(gsw_multigrid *mg) {
+gsw_status gsw_multigrid_cycle_as(gsw_multigrid *mg, gsw_cycle kind, int zero) {
     gsw_level *finest = mg->level[0];
     void *const x = finest->x, *const residual = finest->residual;
     const int all = mg->levels == 1 ? exchanges(finest, 1)
                                     : exchanges(finest, mg->options.pre_sweeps) +
                                           exchanges(finest, mg->options.post_sweeps);
-    if (all % 2 == 1) { /* the first smoothing begins with zeros and reads neither */
+    if (all % 2 == 1 && zero) { /* the first smoothing begins with zeros and reads neither */
         finest->x = residual;
         finest->residual = x;
     }
-    const gsw_status status = run_cycle(mg);
+    gsw_status status = run_cycle(mg, kind, zero);
+    if (status == GSW_SUCCESS && finest->x != x)
+        status = combine(mg, finest, 1, finest->x, 0, x);
     finest->x = x;
     finest->residual = residual;
     return status;
+}
+
+gsw_status gsw_multigrid_cycle(gsw_multigrid *mg) {
+    return gsw_multigrid_cycle_as(mg, mg->options.cycle, 1);
 }

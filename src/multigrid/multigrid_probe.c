@@ -7,6 +7,7 @@
  * with good pivots the sweeps can be unstable (Elman, A stability analysis of incomplete LU
  * factorizations, Math. Comp. 47, 1986). All of this shows in the largest eigenvalue: from 2 on the
  * step enlarges some errors, and a symmetric cycle is no longer positive. */
+#include "core/sums.h"
 #include "hierarchy.h"
 
 /* Steps of the power iteration, which begins with random signs. */
@@ -23,76 +24,64 @@
  * 20, and others have been above 1e8. */
 #define CONSTANT_LIMIT 1e4
 
-/* Converts the probe in `x`, of the cycle's type, to fp64. */
-static gsw_status measure(gsw_multigrid *mg, gsw_level *level, const void *x, double *square) {
-    gsw_context *context = mg->context;
+/* The square of the probe's norm. */
+static gsw_status measure(const gsw_smoother_trial *t, const void *x, double *square) {
     const double *from = x;
-    if (mg->options.cycle_type == GSW_F32) {
-        GSW_TRY(context->ops->multigrid->widen(context, level->points, x, mg->scale, level->probe));
-        from = level->probe;
+    if (t->type == GSW_F32) {
+        GSW_TRY(t->context->ops->multigrid->widen(t->context, t->points, x, t->scale, t->wide));
+        from = t->wide;
     }
-    return context->ops->dot(context, level->points, from, from, square);
+    return t->shared ? gsw_dot(t->context, t->points, from, from, square)
+                     : t->context->ops->dot(t->context, t->points, from, from, square);
 }
 
-static gsw_status start(gsw_multigrid *mg, gsw_level *level, void *x) {
-    gsw_context *context = mg->context;
-    const int narrow = mg->options.cycle_type == GSW_F32;
-    double *to = narrow ? level->probe : x;
-    GSW_TRY(context->ops->fill(context, level->points, 1, to));
-    GSW_TRY(context->ops->change_signs(context, level->points, to, to));
-    return narrow ? context->ops->multigrid->narrow(context, level->points, to, x, mg->scale)
+static gsw_status start(const gsw_smoother_trial *t) {
+    gsw_context *context = t->context;
+    const int narrow = t->type == GSW_F32;
+    double *to = narrow ? t->wide : t->x;
+    GSW_TRY(context->ops->fill(context, t->points, 1, to));
+    GSW_TRY(context->ops->change_signs(context, t->points, to, to));
+    return narrow ? context->ops->multigrid->narrow(context, t->points, to, t->x, t->scale)
                   : GSW_SUCCESS;
-}
-
-/* x = M^-1 residual */
-static gsw_status apply(const gsw_multigrid *mg, const gsw_level *level, void *x) {
-    gsw_context *context = mg->context;
-    const gsw_backend_ops *ops = context->ops;
-    GSW_TRY(ops->factor_sweep(context, level->first, 0, 1, level->residual, 0, x, 0));
-    return ops->factor_sweep(context, level->first, 1, 1, x, 0, x, 0);
 }
 
 /* A singular matrix. Where the factorisation drops nothing, or almost nothing, M is as singular,
  * and its last pivot is rounding. A x has no constant part, and with other signs it has one, which
  * such an M^-1 enlarges beyond all measure. */
-static gsw_status probe_constant(gsw_multigrid *mg, gsw_level *level, void *x, int *serves) {
-    gsw_context *context = mg->context;
+static gsw_status probe_constant(const gsw_smoother_trial *t, int *serves) {
+    gsw_context *context = t->context;
     const gsw_backend_ops *ops = context->ops;
-    const int narrow = mg->options.cycle_type == GSW_F32;
-    double *r = narrow ? level->probe : level->residual, without, with;
-    GSW_TRY(start(mg, level, x));
-    GSW_TRY(ops->spmv(context, &level->product, mg->options.cycle_type, NULL, x, level->residual));
-    GSW_TRY(apply(mg, level, x));
-    GSW_TRY(measure(mg, level, x, &without));
+    const int narrow = t->type == GSW_F32;
+    double *r = narrow ? t->wide : t->residual, without, with;
+    GSW_TRY(start(t));
+    GSW_TRY(t->multiply(t->user, t->x, t->residual));
+    GSW_TRY(t->apply(t->user, t->residual, t->x));
+    GSW_TRY(measure(t, t->x, &without));
     if (narrow)
-        GSW_TRY(ops->multigrid->widen(context, level->points, level->residual, mg->scale, r));
-    GSW_TRY(ops->change_signs(context, level->points, r, r));
+        GSW_TRY(ops->multigrid->widen(context, t->points, t->residual, t->scale, r));
+    GSW_TRY(ops->change_signs(context, t->points, r, r));
     if (narrow)
-        GSW_TRY(ops->multigrid->narrow(context, level->points, r, level->residual, mg->scale));
-    GSW_TRY(apply(mg, level, x));
-    GSW_TRY(measure(mg, level, x, &with));
+        GSW_TRY(ops->multigrid->narrow(context, t->points, r, t->residual, t->scale));
+    GSW_TRY(t->apply(t->user, t->residual, t->x));
+    GSW_TRY(measure(t, t->x, &with));
     *serves = with < CONSTANT_LIMIT * CONSTANT_LIMIT * without;
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_smoother_probe(gsw_multigrid *mg, gsw_level *level, int *serves) {
-    gsw_context *context = mg->context;
-    const gsw_backend_ops *ops = context->ops;
-    const gsw_dtype type = mg->options.cycle_type;
-    void *x = level == mg->level[0] ? mg->own_b : level->x;
+gsw_status gsw_smoother_probe(const gsw_smoother_trial *t, int *serves) {
     double last = 0, now = 0;
     *serves = 1;
-    if (mg->singular)
-        GSW_TRY(probe_constant(mg, level, x, serves));
-    if (!*serves || level->survey.row_ratio <= DOMINANCE)
+    if (t->singular)
+        GSW_TRY(probe_constant(t, serves));
+    if (!*serves || t->row_ratio <= DOMINANCE)
         return GSW_SUCCESS;
-    GSW_TRY(start(mg, level, x));
+    GSW_TRY(start(t));
     for (int step = 1; step <= PROBE_STEPS; step++) {
-        GSW_TRY(ops->spmv(context, &level->product, type, NULL, x, level->residual));
-        GSW_TRY(apply(mg, level, x));
+        GSW_TRY(t->multiply(t->user, t->x, t->residual));
+        GSW_TRY(t->apply(t->user, t->residual, t->x));
         if (step >= PROBE_STEPS - 1) {
             last = now;
-            GSW_TRY(measure(mg, level, x, &now));
+            GSW_TRY(measure(t, t->x, &now));
         }
     }
     *serves = now < PROBE_LIMIT * PROBE_LIMIT * last; /* false where a sum is not a number */

@@ -8,8 +8,6 @@
 #include "core/reserve.h"
 #include "matrix/stencil_facts.h"
 
-#define CHEBYSHEV_SHARE 0.25 /* of the spectrum's upper bound: the polynomial damps above it */
-
 /* Sweeps upwards alone are not symmetric, and on a coarsest level no sweep downwards follows. */
 static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *level) {
     return mg->symmetric && !level->coarsest ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
@@ -142,6 +140,41 @@ gsw_status gsw_smoother_open(gsw_multigrid *mg, gsw_level *level) {
     return GSW_SUCCESS;
 }
 
+/* The level of a trial. */
+typedef struct tried_level {
+    const gsw_multigrid *mg;
+    const gsw_level *level;
+} tried_level;
+
+static gsw_status multiply(void *user, const void *x, void *y) {
+    const tried_level *t = user;
+    return t->mg->context->ops->spmv(t->mg->context, &t->level->product, t->mg->options.cycle_type,
+                                     NULL, x, y);
+}
+
+static gsw_status apply(void *user, const void *r, void *x) {
+    const tried_level *t = user;
+    return gsw_packed_solve(t->mg->context, t->level->first, 1, r, 0, x, 0);
+}
+
+/* Whether the level's ILU(0), which exists, is a usable smoother. Overwrites its vectors. */
+static gsw_status probe(const gsw_multigrid *mg, const gsw_level *level, int *serves) {
+    tried_level tried = {mg, level};
+    const gsw_smoother_trial trial = {.context = mg->context,
+                                      .points = level->points,
+                                      .type = mg->options.cycle_type,
+                                      .x = level == mg->level[0] ? mg->own_b : level->x,
+                                      .residual = level->residual,
+                                      .wide = level->probe,
+                                      .scale = mg->scale,
+                                      .row_ratio = level->survey.row_ratio,
+                                      .singular = mg->singular,
+                                      .multiply = multiply,
+                                      .apply = apply,
+                                      .user = &tried};
+    return gsw_smoother_probe(&trial, serves);
+}
+
 /* ILU(0): a bad pivot, or a factor beyond fp32, is an answer, not an error, so nothing is logged.
  * *serves: whether the factor is a usable smoother. */
 static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level, int *serves) {
@@ -153,7 +186,7 @@ static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level, int *serves)
     gsw_quiet_end(mg->context, &quiet, answer);
     *serves = 0;
     if (status == GSW_SUCCESS)
-        return gsw_smoother_probe(mg, level, serves);
+        return probe(mg, level, serves);
     return answer ? GSW_SUCCESS : status;
 }
 
@@ -167,7 +200,7 @@ static void drop_factors(gsw_level *level) {
 gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
     /* the largest sum of |a| over the diagonal bounds the spectrum of D^-1 A */
     level->loop.options.highest = level->survey.row_ratio;
-    level->loop.options.lowest = CHEBYSHEV_SHARE * level->survey.row_ratio;
+    level->loop.options.lowest = GSW_CHEBYSHEV_SHARE * level->survey.row_ratio;
     if (level->fell_back) { /* these values may serve */
         drop_factors(level);
         level->fell_back = 0;

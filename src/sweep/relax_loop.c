@@ -18,14 +18,13 @@ int32_t gsw_relax_loop_passes(const gsw_relax_loop *loop, int32_t sweeps) {
     return sweeps == 0 ? 0 : (sweeps - 1) / loop->tile.height + 1;
 }
 
-/* The factors of the next sweep. Chebyshev's recurrence is Saad's algorithm 12.1. */
-typedef struct recurrence {
-    double center, half, rho;
-    int32_t sweep;
-} recurrence;
+gsw_relax_recurrence gsw_relax_begin(const gsw_relax_options *options) {
+    return (gsw_relax_recurrence){.center = (options->highest + options->lowest) / 2,
+                                  .half = (options->highest - options->lowest) / 2};
+}
 
-static void next_factors(const gsw_relax_options *options, recurrence *at, double *alpha,
-                         double *beta) {
+void gsw_relax_next(const gsw_relax_options *options, gsw_relax_recurrence *at, double *alpha,
+                    double *beta) {
     *alpha = options->weight;
     *beta = 0;
     if (options->method == GSW_RELAX_JACOBI)
@@ -45,8 +44,7 @@ static void next_factors(const gsw_relax_options *options, recurrence *at, doubl
 gsw_status gsw_relax_loop_run(const gsw_relax_loop *loop, int32_t sweeps, int zero, const void *b,
                               void *const x[2], void *const p[2], void *work) {
     const gsw_relax_options *options = &loop->options;
-    recurrence at = {.center = (options->highest + options->lowest) / 2,
-                     .half = (options->highest - options->lowest) / 2};
+    gsw_relax_recurrence at = gsw_relax_begin(options);
     const int32_t passes = gsw_relax_loop_passes(loop, sweeps);
     for (int32_t pass = 0; pass < passes; pass++) {
         const int32_t left = passes - pass, count = (sweeps - 1) / left + 1;
@@ -61,7 +59,7 @@ gsw_status gsw_relax_loop_run(const gsw_relax_loop *loop, int32_t sweeps, int ze
                               .q = left > 1 ? p[(pass + 1) % 2] : NULL,
                               .work = work};
         for (int32_t s = 0; s < count; s++)
-            next_factors(options, &at, &job.alpha[s], &job.beta[s]);
+            gsw_relax_next(options, &at, &job.alpha[s], &job.beta[s]);
         GSW_TRY(loop->context->ops->relax->pass(loop->context, &job));
         sweeps -= count;
     }

@@ -15,6 +15,16 @@ typedef struct gsw_relax_loop {
     gsw_relax_cost cost;
 } gsw_relax_loop;
 
+/* The factors of sweep after sweep: p = alpha D^-1 r + beta p, then x = x + p. Chebyshev's
+ * recurrence is Saad's algorithm 12.1. */
+typedef struct gsw_relax_recurrence {
+    double center, half, rho;
+    int32_t sweep;
+} gsw_relax_recurrence;
+gsw_relax_recurrence gsw_relax_begin(const gsw_relax_options *options);
+void gsw_relax_next(const gsw_relax_options *options, gsw_relax_recurrence *at, double *alpha,
+                    double *beta);
+
 /* Chooses the tile for resolved options; a pass makes at most `most` sweeps. The matrix may be
  * still without values. Errors: UNSUPPORTED (no tile of that height), DEVICE. */
 gsw_status gsw_relax_loop_open(gsw_context *context, const gsw_matrix *matrix,
