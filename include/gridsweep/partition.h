@@ -43,8 +43,8 @@
  *     diagonal that is zero or not finite. gsw_factor_sweep() and gsw_factor_extract() are for one
  *     process.
  *   - Hierarchies have black-box interpolation and all smoothers but MULTICOLOR. AUTO is GS for a
- *     symmetric matrix, else SYMGS, and no solve changes it. On CPUs they work in fp64. The matrix's
- *     arrays must outlive the hierarchy.
+ *     symmetric matrix, else SYMGS, and no solve changes it. On CPUs they work in fp64. The
+ * matrix's arrays must outlive the hierarchy.
  *   - gsw_spmv(), gsw_residual(), gsw_sptrsv(), gsw_relax() and what looks into a matrix take a
  *     matrix of one process.
  *

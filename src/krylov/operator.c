@@ -29,25 +29,23 @@ static gsw_status multiply_shared(void *user, gsw_context *context, const double
 /* An operator of a matrix on a partition. */
 static gsw_status from_shared(gsw_context *context, const gsw_matrix *matrix, gsw_operator **op) {
     gsw_partition *p = matrix->partition;
-    gsw_distributed_matrix *rows;
+    gsw_operator *made = NULL;
     gsw_status status = gsw_partition_check_result(p, op, "op");
-    if (status == GSW_SUCCESS) {
-        *op = NULL;
-        status = create(context, gsw_box_points(&p->own), op);
-    }
-    status = gsw_partition_agree(p, status);
     if (status == GSW_SUCCESS)
-        status = gsw_distributed_matrix_open(matrix, &rows);
-    if (status != GSW_SUCCESS) {
-        if (op != NULL) {
-            free(*op);
-            *op = NULL;
-        }
-        return status;
+        status = create(context, gsw_box_points(&p->own), &made);
+    status = gsw_partition_agree(p, status);
+    if (status == GSW_SUCCESS && made != NULL)
+        status = gsw_distributed_matrix_open(matrix, &made->shared);
+    if (status == GSW_SUCCESS && made != NULL) {
+        made->apply = multiply_shared;
+        made->user = made->shared;
+    } else {
+        free(made);
+        made = NULL;
     }
-    (*op)->apply = multiply_shared;
-    (*op)->user = (*op)->shared = rows;
-    return GSW_SUCCESS;
+    if (op != NULL)
+        *op = made;
+    return status;
 }
 
 gsw_status gsw_operator_from_matrix(gsw_context *context, const gsw_matrix *matrix,
@@ -58,6 +56,7 @@ gsw_status gsw_operator_from_matrix(gsw_context *context, const gsw_matrix *matr
         return from_shared(context, matrix, op);
     GSW_REQUIRE(context, op != NULL, "op is NULL");
     *op = NULL;
+    GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(gsw_matrix_check_place(context, matrix));
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));

@@ -280,6 +280,11 @@ gsw_status gsw_matrix_check_anywhere(gsw_context *context, const gsw_matrix *mat
     return gsw_matrix_check_place(context, matrix);
 }
 
+gsw_status gsw_matrix_agree(const gsw_matrix *matrix, gsw_status own) {
+    gsw_partition *p = gsw_partition_of(matrix);
+    return p ? gsw_partition_agree(p, own) : own;
+}
+
 int64_t gsw_matrix_own_points(const gsw_matrix *matrix) {
     const gsw_partition *p = gsw_partition_of(matrix);
     const gsw_grid *g = &matrix->grid;

@@ -37,10 +37,14 @@ gsw_status gsw_distributed_matrix_multiply(gsw_distributed_matrix *a, const doub
  * `context` is where it is to be used. */
 gsw_status gsw_distributed_matrix_check(gsw_context *context, const gsw_matrix *view);
 
-/* The one or the other two; collective where the matrix is on a partition. And the points of the
- * vectors of this process. */
-gsw_status gsw_matrix_check_anywhere(gsw_context *context, const gsw_matrix *matrix);
+/* The points of the vectors of this process. */
 int64_t gsw_matrix_own_points(const gsw_matrix *matrix);
+
+/* The check above or the other two; collective where the matrix is on a partition. */
+gsw_status gsw_matrix_check_anywhere(gsw_context *context, const gsw_matrix *matrix);
+
+/* The status of all processes that share the matrix; `own` where it is on one. */
+gsw_status gsw_matrix_agree(const gsw_matrix *matrix, gsw_status own);
 
 /* A matrix whose arrays are `values`, or zeroed fp64 arrays of its own where that is NULL: of the
  * host's memory until the end. *matrix is set on failure, too. */

@@ -16,8 +16,9 @@ enum { GSW_LEVELS_MAX = 64 }; /* an extent of at most 2^48 is halved fewer than 
 #define GSW_JACOBI_WEIGHT (2.0 / 3)
 
 enum { GSW_CHEBYSHEV_DEGREE = 2 };
-#define GSW_CHEBYSHEV_SHARE 0.25 /* of the spectrum's upper bound: the polynomial damps above it   \
-                                  */
+#define GSW_CHEBYSHEV_SHARE                                                                        \
+    0.25 /* of the spectrum's upper bound: the polynomial damps above it                           \
+          */
 
 /* Arrays of one block of backend memory, as a matrix. */
 typedef struct gsw_level_arrays {

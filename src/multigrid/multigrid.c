@@ -45,9 +45,9 @@ static gsw_status create_shared(gsw_context *context, const gsw_matrix *matrix,
     status = gsw_partition_agree(matrix->partition, status);
     if (status == GSW_SUCCESS)
         status = gsw_distributed_matrix_open(matrix, &rows);
-    if (status == GSW_SUCCESS)
+    if (status == GSW_SUCCESS && made != NULL)
         status = gsw_distributed_multigrid_create(rows, &made->options, &made->shared);
-    if (status == GSW_SUCCESS) {
+    if (status == GSW_SUCCESS && made != NULL) {
         made->usable = 1;
         *multigrid = made;
         return status;

@@ -140,17 +140,13 @@ static gsw_status fill_probe(gsw_probe *p) {
 gsw_status gsw_probe_open(gsw_context *context, const gsw_matrix *matrix, int zero_sums,
                           gsw_probe *probe) {
     gsw_status status;
-    gsw_partition *shared = gsw_partition_of(matrix);
     const gsw_grid *g = &matrix->grid;
     *probe = (gsw_probe){.context = context,
                          .matrix = matrix,
                          .n = gsw_matrix_own_points(matrix),
                          .total = (double)(g->nx * g->ny * g->nz)};
     GSW_TRY(gsw_operator_from_matrix(context, matrix, &probe->op));
-    status = reserve(probe, zero_sums);
-    if (shared)
-        status = gsw_partition_agree(shared, status);
-    GSW_TRY_GOTO(status, fail);
+    GSW_TRY_GOTO(gsw_matrix_agree(matrix, reserve(probe, zero_sums)), fail);
     GSW_TRY_GOTO(fill_probe(probe), fail);
     return GSW_SUCCESS;
 

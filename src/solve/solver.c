@@ -302,10 +302,19 @@ gsw_status gsw_solver_solve(gsw_context *context, gsw_solver *solver, const void
 
 /* ---- creation, updates, the rest ---- */
 
+/* A solver without a matrix. *made may be set on failure, too. */
+static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
+                        const gsw_solver_options *options, gsw_solver **made) {
+    GSW_TRY(gsw_try_vector(context, gsw_matrix_own_points(matrix)));
+    GSW_TRY(gsw_alloc(context, 1, sizeof **made, "a solver", (void **)made));
+    memset(*made, 0, sizeof **made);
+    (*made)->context = context;
+    return resolve(*made, options);
+}
+
 gsw_status gsw_solver_create(gsw_context *context, const gsw_matrix *matrix,
                              const gsw_solver_options *options, gsw_solver **solver) {
-    gsw_solver *made;
-    gsw_status status;
+    gsw_solver *made = NULL;
     GSW_REQUIRE(context, solver != NULL, "solver is NULL");
     *solver = NULL;
     GSW_REQUIRE(context, context != NULL, "context is NULL");
@@ -315,11 +324,9 @@ gsw_status gsw_solver_create(gsw_context *context, const gsw_matrix *matrix,
                         "solver: the context belongs to several processes, but the matrix is on no "
                         "partition (partition.h)");
     GSW_TRY(gsw_matrix_check_anywhere(context, matrix));
-    GSW_TRY(gsw_try_vector(context, gsw_matrix_own_points(matrix)));
-    GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a solver", (void **)&made));
-    memset(made, 0, sizeof *made);
-    made->context = context;
-    GSW_TRY_GOTO(resolve(made, options), fail);
+    gsw_status status = gsw_matrix_agree(matrix, begin(context, matrix, options, &made));
+    if (status != GSW_SUCCESS || made == NULL)
+        goto fail;
     GSW_TRY_GOTO(take_matrix(made, matrix), fail);
     GSW_TRY_GOTO(choose(made), fail);
     made->usable = 1;

@@ -87,7 +87,7 @@ static gsw_status create_shared(gsw_context *context, const gsw_matrix *matrix,
         status = gsw_factor_resolve(context, options, &made->options);
     }
     status = gsw_partition_agree(matrix->partition, status);
-    if (status == GSW_SUCCESS) {
+    if (status == GSW_SUCCESS && made != NULL) {
         gsw_factor_name_system(made, matrix);
         status = open_shared(made, matrix);
     }
