@@ -180,7 +180,7 @@ static const struct {
     {"poisson:41x40x37", GSW_CG, GSW_SMOOTHER_CHEBYSHEV, 1, 2, 0},
     {"lognormal:31x33x37", GSW_CG, GSW_SMOOTHER_CHEBYSHEV, 2, 2, GSW_CYCLE_W},
 };
-enum { CASES = sizeof cases / sizeof *cases };
+enum { CASES = sizeof cases / sizeof *cases, FIRST_CYCLES = 10 };
 
 START_TEST(global_cycles_are_those_of_one_process) {
     gsw_context *context = oracle_context(1);
@@ -202,8 +202,8 @@ START_TEST(global_cycles_are_those_of_one_process) {
                         .x = x};
     const int iterations = alone(&s, expected, solution);
     for (int j = 0; j < SHAPES; j++) {
-        if (whole->grid.nz == 1 && shapes[j][3] > 1)
-            continue;
+        if ((whole->grid.nz == 1 && shapes[j][3] > 1) || (_i >= FIRST_CYCLES && j % 2 == 0))
+            continue; /* two, four and six processes for the later ones */
         memcpy(s.shape, shapes[j] + 1, sizeof s.shape);
         s.cycles = 1;
         run(shapes[j][0], &s);

@@ -71,15 +71,19 @@ equal() {
 
 # ---- As many iterations ---------------------------------------------------------------------------
 
+some="2
+4 -da_processors_x 2 -da_processors_y 2 -da_processors_z 1
+3 $slabs 3 -plain"
+
 # The options are meant to be split into words, here and below.
 # shellcheck disable=SC2086
-as_on_one() { # as_on_one TYPE METHOD PROBLEM: the scope global, in all layouts
+as_on_one() { # as_on_one TYPE METHOD PROBLEM LAYOUTS: the scope global, in these layouts
     options="-problem $3 -ksp_type $2 -second_solve -pc_type gridsweep -pc_gridsweep_type $1"
     on 1 $options
     report $? "one process: $options"
     mv out one
     echo "$1, $2, $3: $(solves one | sed 's/ reason.*//;s/solve .: //' | paste -s -d ' ')"
-    echo "$layouts" >layouts
+    echo "$4" >layouts
     while read -r layout; do
         on $layout $options -pc_gridsweep_scope global
         report $? "$layout $options"
@@ -87,20 +91,20 @@ as_on_one() { # as_on_one TYPE METHOD PROBLEM: the scope global, in all layouts
     done <layouts
 }
 
-as_on_one icc cg poisson
-as_on_one icc cg box
-as_on_one ilu gmres convection
-as_on_one ilu bcgs convection
-as_on_one ilu bcgs box
+as_on_one icc cg poisson "$layouts"
+as_on_one icc cg box "$some"
+as_on_one ilu gmres convection "$some"
+as_on_one ilu bcgs convection "$some"
+as_on_one ilu bcgs box "$layouts"
 for type in dilu sor jacobi; do
-    as_on_one $type cg poisson
+    as_on_one $type cg poisson "$some"
 done
 
-# as_blocks TYPE METHOD PROBLEM: the scope local, in all layouts
+# as_blocks TYPE METHOD PROBLEM LAYOUTS: the scope local, in these layouts
 # shellcheck disable=SC2086
 as_blocks() {
     options="-problem $3 -ksp_type $2 -second_solve"
-    echo "$layouts" >layouts
+    echo "$4" >layouts
     while read -r layout; do
         on $layout $options -pc_type bjacobi -sub_pc_type $1
         report $? "$layout $options, PETSc"
@@ -111,9 +115,9 @@ as_blocks() {
     done <layouts
 }
 
-as_blocks icc cg poisson
-as_blocks ilu gmres convection
-as_blocks ilu bcgs box
+as_blocks icc cg poisson "$layouts"
+as_blocks ilu gmres convection "$some"
+as_blocks ilu bcgs box "$some"
 
 # Stored zeros are no couplings, until a value replaces them.
 on 1 -pc_type gridsweep -pc_gridsweep_type ilu -second_solve
