@@ -18,9 +18,10 @@ typedef struct system_of_test {
     int32_t shape[3];
     double wait_limit;
     int repeats, check_product, solve, from_csr, f32;
-    int spoils; /* the process with a NaN on its diagonal for a while; 0: none */
-    int strays; /* process 1 calls another function than the others */
-    int others; /* for a while the context has another partition, 1: before this one, 2: after */
+    int spoils;  /* the process with a NaN on its diagonal for a while; 0: none */
+    int formats; /* the factor takes values in several formats */
+    int strays;  /* process 1 calls another function than the others */
+    int others;  /* for a while the context has another partition, 1: before this one, 2: after */
     gsw_method method;
     const double *b;
     /* Results. */
@@ -168,6 +169,27 @@ static gsw_status solve_several(part_of_test *p, system_of_test *s, gsw_precondi
     return status;
 }
 
+/* Values that come as a CSR, as arrays of another place, and as a CSR again. */
+static gsw_status take_formats(part_of_test *p, system_of_test *s) {
+    gsw_matrix csr = {.partition = NULL}, arrays;
+    const gsw_stencil *stencil = &s->matrix->view.stencil;
+    const gsw_stencil_array array = {.values = (const void *const *)p->arrays,
+                                     .value_type = GSW_F64};
+    if (!p->csr.values)
+        p->csr = csr_of(p, s);
+    TRY(gsw_partition_matrix_from_csr(p->partition, stencil, &p->csr, &csr));
+    TRY(gsw_partition_matrix_from_stencil(p->partition, stencil, &array, &arrays));
+    double *diagonal = p->arrays[stencil->center];
+    for (int turn = 0; turn < 3; turn++) {
+        for (int64_t i = 0; i < p->points; i++) /* arrays that a CSR must not read */
+            diagonal[i] *= turn == 2 ? 2 : 1;
+        TRY(gsw_factor_refactor(p->context, p->factor, turn == 1 ? &arrays : &csr, NULL));
+        TRY(gsw_preconditioner_apply(p->context, p->M, p->b, p->again));
+        s->differs |= memcmp(p->x, p->again, (size_t)p->points * sizeof *p->x) != 0;
+    }
+    return GSW_SUCCESS;
+}
+
 static gsw_status work(part_of_test *p, hub_rank *rank, const gsw_transport *transport,
                        system_of_test *s) {
     const gsw_grid *g = &s->matrix->view.grid;
@@ -217,6 +239,8 @@ static gsw_status work(part_of_test *p, hub_rank *rank, const gsw_transport *tra
         if (memcmp(p->x, p->again, (size_t)p->points * sizeof *p->x) != 0)
             s->differs = 1;
     }
+    if (s->formats)
+        TRY(take_formats(p, s));
     return s->spoils > 0 ? spoil_and_mend(p, rank, s) : GSW_SUCCESS;
 }
 
@@ -579,6 +603,21 @@ static void close_small(void) {
     free(small.x);
 }
 
+START_TEST(values_may_come_in_another_format) {
+    for (int from_csr = 0; from_csr < 3; from_csr++) {
+        system_of_test s = {.matrix = small.matrix,
+                            .factor = {.size = sizeof s.factor, .scope = (gsw_scope)(from_csr % 2)},
+                            .from_csr = from_csr,
+                            .formats = 1,
+                            .wait_limit = 20,
+                            .b = small.b,
+                            .x = small.x};
+        run_all(3, 0, &s);
+        ck_assert_msg(!s.differs, "the first ones in format %d", from_csr);
+    }
+}
+END_TEST
+
 START_TEST(a_silent_process_ends_the_others) {
     system_of_test s = {
         .matrix = small.matrix,
@@ -851,6 +890,7 @@ int main(void) {
     tcase_add_loop_test(tc, late_messages_change_nothing, 0, 6);
     tcase_add_test(tc, partitions_of_a_context_have_the_same_processes);
     tcase_add_test(tc, calls_that_differ_between_processes_are_refused_by_all);
+    tcase_add_test(with_small, values_may_come_in_another_format);
     tcase_add_test(with_small, a_silent_process_ends_the_others);
     tcase_add_test(with_small, a_process_that_calls_another_function_ends_all);
     tcase_add_test(with_small, a_partition_leaves_the_sums_of_others);

@@ -347,6 +347,18 @@ gsw_status gsw_distributed_matrix_open(const gsw_matrix *view, gsw_distributed_m
     return gsw_distributed_matrix_end(view->partition, status, made, matrix);
 }
 
+gsw_status gsw_distributed_matrix_check_next(gsw_distributed_matrix *a, const gsw_matrix *view,
+                                             gsw_status own, const char *of) {
+    gsw_partition *p = a->partition;
+    gsw_status status = own;
+    if (status == GSW_SUCCESS && view->partition != p)
+        status = gsw_fail(p->context, GSW_ERROR_INVALID_ARGUMENT,
+                          "matrix is not on the partition of the %s's first matrix", of);
+    if (status == GSW_SUCCESS)
+        status = gsw_distributed_matrix_check(p->context, view);
+    return gsw_partition_agree(p, status);
+}
+
 gsw_status gsw_distributed_matrix_take(gsw_distributed_matrix *a, const gsw_matrix *view) {
     const size_t values = (size_t)a->points * (size_t)a->local.stencil.count;
     if (view->format == GSW_FORMAT_STENCIL) {
@@ -359,6 +371,9 @@ gsw_status gsw_distributed_matrix_take(gsw_distributed_matrix *a, const gsw_matr
         GSW_TRY(gsw_alloc(a->partition->context, values, sizeof *a->block, "the rows of a process",
                           (void **)&a->block));
     memset(a->block, 0, values * sizeof *a->block);
+    a->local.array.value_type = GSW_F64;
+    for (int32_t e = 0; e < a->local.stencil.count; e++)
+        a->values[e] = a->block + e * a->points;
     GSW_TRY(copy_csr(a, &view->csr));
     return move_block(a);
 }

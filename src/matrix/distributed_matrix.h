@@ -22,9 +22,14 @@ struct gsw_distributed_matrix {
  * in all processes. */
 gsw_status gsw_distributed_matrix_open(const gsw_matrix *view, gsw_distributed_matrix **matrix);
 
-/* Takes the values of another view with the same stencil and format, which has been checked. Not
- * collective. */
+/* Takes the values of another view with the same stencil, in either format, which has been checked
+ * as follows. Not collective. */
 gsw_status gsw_distributed_matrix_take(gsw_distributed_matrix *a, const gsw_matrix *view);
+
+/* Refuses such a view; `own` is what this process has found before, and `of` has had the first
+ * matrix. Collective. */
+gsw_status gsw_distributed_matrix_check_next(gsw_distributed_matrix *a, const gsw_matrix *view,
+                                             gsw_status own, const char *of);
 
 /* NULL is allowed. */
 void gsw_distributed_matrix_destroy(gsw_distributed_matrix *matrix);

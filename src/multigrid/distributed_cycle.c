@@ -47,7 +47,7 @@ static int on_device(const level *l) {
     return l->partition->context->ops->slab != NULL;
 }
 
-gsw_status gsw_distributed_residual(level *l, const void *b, const void *x) {
+static gsw_status find_residual(level *l, const void *b, const void *x) {
     if (on_device(l))
         return find_rest(l, GSW_PART_ALL, b);
     GSW_TRY(gsw_distributed_matrix_multiply(l->matrix, x, l->residual));
@@ -67,7 +67,7 @@ static gsw_status run_loop(level *l, int sweeps, int zero, const void *b, void *
         const int first = zero && sweep == 0;
         gsw_relax_next(&options, &at, &alpha, &beta);
         if (!first)
-            GSW_TRY(gsw_distributed_residual(l, b, x));
+            GSW_TRY(find_residual(l, b, x));
         GSW_TRY(gsw_distributed_factor_solve(l->before, first ? b : l->residual, l->residual));
         GSW_TRY(combine(l, alpha, l->residual, sweep == 0 ? 0 : beta, l->step));
         GSW_TRY(combine(l, 1, l->step, first ? 0 : 1, x));
@@ -88,7 +88,7 @@ static gsw_status smooth_once(level *l, int down, int zero, const void *b, void 
             run_loop(l, l->smoother == GSW_SMOOTHER_JACOBI ? 1 : GSW_CHEBYSHEV_DEGREE, zero, b, x));
     } else {
         if (!zero)
-            GSW_TRY(gsw_distributed_residual(l, b, x));
+            GSW_TRY(find_residual(l, b, x));
         GSW_TRY(gsw_distributed_factor_solve(M, zero ? b : l->residual, l->step));
         GSW_TRY(combine(l, 1, l->step, zero ? 0 : 1, x));
     }
@@ -112,7 +112,7 @@ static gsw_status descend(const hierarchy *mg, level *l, int zero, const void *b
     if (zero && l->takes_rest && mg->options.pre_sweeps == 1)
         GSW_TRY(find_rest(l, GSW_PART_AFTER_UP, NULL));
     else
-        GSW_TRY(gsw_distributed_residual(l, b, x));
+        GSW_TRY(find_residual(l, b, x));
     return gsw_distributed_restrict(&l->transfer, l->residual, coarse);
 }
 
@@ -123,7 +123,7 @@ static gsw_status solve_whole(hierarchy *mg, gsw_cycle kind, int zero, const voi
     void *all_b = mg->all,
          *all_x = (char *)mg->all + (size_t)(e[0] * e[1] * e[2]) * mg->whole.value;
     GSW_TRY(gsw_ghosts_update(&mg->whole, b, all_b));
-    if (zero && mg->levels == 1) { /* fp64 vectors of a cycle that may be in fp32 */
+    if (mg->levels == 1) { /* fp64 vectors of a cycle that may be in fp32 */
         GSW_TRY(gsw_hierarchy_apply(mg->rest, all_b, all_x));
     } else {
         mg->rest->level[0]->b = all_b;

@@ -62,9 +62,6 @@ void gsw_distributed_multigrid_destroy(gsw_distributed_multigrid *mg);
 /* The type of the vectors of several processes. One level alone has the user's fp64 vectors. */
 gsw_dtype gsw_distributed_cycle_type(const gsw_distributed_multigrid *multigrid);
 
-/* l->residual = b - A x for vectors of that type. On devices x is l->x. */
-gsw_status gsw_distributed_residual(gsw_distributed_level *l, const void *b, const void *x);
-
 /* One cycle from zero for vectors of that type. */
 gsw_status gsw_distributed_cycle(gsw_distributed_multigrid *multigrid, const void *b, void *x);
 

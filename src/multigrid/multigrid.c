@@ -5,7 +5,6 @@
 #include <string.h>
 #include "contract/allocate.h"
 #include "contract/check.h"
-#include "matrix/matrix_row.h"
 #include "distributed_cycle.h"
 #include "hierarchy.h"
 #include "core/options.h"
@@ -61,13 +60,8 @@ static gsw_status refactor_shared(gsw_context *context, gsw_multigrid *multigrid
                                   const gsw_matrix *matrix) {
     gsw_distributed_matrix *rows = multigrid->shared->level[0].matrix;
     gsw_partition *p = multigrid->shared->partition;
-    gsw_status status = check_system(context, multigrid, matrix);
-    if (status == GSW_SUCCESS && matrix->partition != p)
-        status = gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT,
-                          "matrix is not on the partition of the hierarchy's first matrix");
-    if (status == GSW_SUCCESS)
-        status = gsw_distributed_matrix_check(context, matrix);
-    GSW_TRY(gsw_partition_agree(p, status));
+    const gsw_status own = check_system(context, multigrid, matrix);
+    GSW_TRY(gsw_distributed_matrix_check_next(rows, matrix, own, "hierarchy"));
     const int symmetric = multigrid->shared->symmetric;
     multigrid->usable = 0;
     GSW_TRY(gsw_partition_agree(p, gsw_distributed_matrix_take(rows, matrix)));

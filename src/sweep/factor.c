@@ -102,13 +102,8 @@ static gsw_status refactor_shared(gsw_context *context, gsw_factor *factor,
                                   const gsw_matrix *matrix) {
     gsw_distributed_factor *f = factor->shared;
     gsw_partition *p = f->partition;
-    gsw_status status = gsw_factor_check_system(context, factor, matrix, "matrix");
-    if (status == GSW_SUCCESS && matrix->partition != p)
-        status = gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT,
-                          "matrix is not on the partition of the factor's first matrix");
-    if (status == GSW_SUCCESS)
-        status = gsw_distributed_matrix_check(context, matrix);
-    GSW_TRY(gsw_partition_agree(p, status));
+    const gsw_status own = gsw_factor_check_system(context, factor, matrix, "matrix");
+    GSW_TRY(gsw_distributed_matrix_check_next(f->matrix, matrix, own, "factor"));
     factor->usable = 0;
     GSW_TRY(gsw_partition_agree(p, gsw_distributed_matrix_take(f->matrix, matrix)));
     GSW_TRY(gsw_distributed_factor_refactor(f));

@@ -10,7 +10,7 @@ typedef struct cli_boxes {
     gsw_context *context; /* the caller's */
     gsw_transport *transport;
     gsw_partition *partition;
-    gsw_matrix matrix; /* of the own box */
+    gsw_matrix matrix;     /* of the own box */
     size_t points;         /* of the own box */
     double *b, *x;         /* of the own box, in the host's memory */
     double *run_b, *run_x; /* the same where the solver works; on a CPU these are b and x */
@@ -28,12 +28,12 @@ int cli_boxes_check(const cli_options *options);
  * with cli_boxes_close(). */
 int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_grid *grid,
                    const gsw_matrix *whole, cli_boxes *boxes);
+void cli_boxes_close(cli_boxes *boxes);
 
 /* Brings each process its part of b and x, which the first process has whole, to where the solver
  * works; and x back to `all`. */
 gsw_status cli_boxes_distribute(const cli_boxes *boxes, const double *all_b, const double *all_x);
 gsw_status cli_boxes_collect(const cli_boxes *boxes, double *all_x);
-void cli_boxes_close(cli_boxes *boxes);
 
 /* Prints how the grid is cut, and whether exact sweeps of one of these kinds of preconditioners lay
  * it out again. */
