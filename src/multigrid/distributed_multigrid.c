@@ -161,12 +161,9 @@ static gsw_status open_smoother(gsw_distributed_multigrid *mg, int number) {
     return GSW_SUCCESS;
 }
 
-static gsw_smoother gauss_seidel_of(const gsw_distributed_multigrid *mg) {
-    return mg->symmetric ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
-}
-
 static gsw_status open_gauss_seidel(gsw_distributed_multigrid *mg, int number) {
-    mg->level[number].smoother = gauss_seidel_of(mg);
+    level *l = &mg->level[number];
+    l->smoother = mg->symmetric ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
     return open_smoother(mg, number);
 }
 
@@ -348,7 +345,7 @@ static gsw_status open_rest(gsw_distributed_multigrid *mg, gsw_distributed_rows 
     const int sections = mg->sections && context->ops->slab, most = mg->options.max_levels;
     gsw_smoother smoother = mg->options.smoother;
     if (smoother == GSW_SMOOTHER_ILU0_FINEST && mg->levels > 1)
-        smoother = gauss_seidel_of(mg);
+        smoother = mg->symmetric ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
     const gsw_multigrid_options options = {.size = sizeof options,
                                            .smoother = sections ? GSW_SMOOTHER_AUTO : smoother,
                                            .cycle = mg->options.cycle,
@@ -396,7 +393,7 @@ static gsw_status survey_finest(gsw_distributed_multigrid *mg, gsw_distributed_r
     mg->symmetric = l->survey.symmetric;
     mg->singular = l->survey.zero_sums;
     if (mg->options.smoother == GSW_SMOOTHER_AUTO)
-        mg->options.smoother = gauss_seidel_of(mg);
+        mg->options.smoother = mg->symmetric ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
     return GSW_SUCCESS;
 }
 
