@@ -14,7 +14,7 @@
 #include "fault_memory.h"
 #include "fault_outcome.h"
 #include "fault_spoil.h"
-#include "multigrid/distributed_cycle.h"
+#include "multigrid/shared_level.h"
 #include "oracle.h"
 
 enum { FAULT_POINTS = 10 * 11 * 10 };
@@ -443,7 +443,7 @@ static void scene_distributed(outcome *o, int variant) {
     gsw_partition *partition = untouched;
     gsw_distributed_matrix *matrix = NULL;
     gsw_distributed_factor *factor = NULL;
-    gsw_distributed_multigrid *mg = NULL;
+    gsw_multigrid *mg = NULL;
     gsw_matrix view = {.partition = NULL};
     gsw_csr csr = {0};
     MAKE(o, partition,
@@ -465,20 +465,18 @@ static void scene_distributed(outcome *o, int variant) {
         STEP(o, gsw_distributed_factor_refactor(factor));
         STEP(o, gsw_distributed_factor_solve(factor, world.b, world.x));
     } else {
-        gsw_multigrid_options resolved;
         const gsw_multigrid_options options = {.size = sizeof options,
                                                .scope = (gsw_scope)(variant & 1),
                                                .smoother = variant & 2 ? GSW_SMOOTHER_AUTO
                                                                        : GSW_SMOOTHER_JACOBI};
-        STEP(o, gsw_multigrid_resolve(world.context, &options, &resolved));
         mg = untouched;
-        MAKE(o, mg, gsw_distributed_multigrid_create(matrix, &resolved, &mg));
-        STEP(o, gsw_distributed_multigrid_refactor(mg));
-        STEP(o, gsw_distributed_multigrid_apply(mg, world.b, world.x));
+        MAKE(o, mg, gsw_multigrid_create_shared(world.context, &view, &options, &mg));
+        STEP(o, gsw_multigrid_refactor(world.context, mg, &view));
+        STEP(o, gsw_multigrid_apply(world.context, mg, world.b, world.x));
     }
     note(o, world.x, sizeof world.x);
 end:
-    gsw_distributed_multigrid_destroy((void *)mg == untouched ? NULL : mg);
+    gsw_multigrid_destroy(mg == untouched ? NULL : mg);
     gsw_distributed_factor_destroy((void *)factor == untouched ? NULL : factor);
     gsw_distributed_matrix_destroy((void *)matrix == untouched ? NULL : matrix);
     if (variant % 3 == 1)

@@ -25,6 +25,7 @@ typedef struct system_of_test {
     int iterations[HUB_PROCESSES];
     double residual;
     gsw_multigrid_info info;
+    gsw_multigrid_level finest;
 } system_of_test;
 
 #define TRY(call)                                                                                  \
@@ -86,6 +87,8 @@ static gsw_status work(part_of_test *p, hub_rank *rank, const gsw_transport *tra
     if (rank->rank == 0) {
         s->info.size = sizeof s->info;
         TRY(gsw_multigrid_get_info(p->multigrid, &s->info));
+        s->finest.size = sizeof s->finest;
+        TRY(gsw_multigrid_get_level(p->multigrid, 0, &s->finest));
     }
     return gsw_partition_collect(p->partition, 0, p->x, rank->rank == 0 ? s->x : NULL);
 }
@@ -209,6 +212,8 @@ START_TEST(global_cycles_are_those_of_one_process) {
         run(shapes[j][0], &s);
         const double error = oracle_error(GSW_F64, points, x, expected);
         ck_assert_msg(error <= 1e-11, "%s, shape %d: error %g", cases[_i].problem, j, error);
+        ck_assert_int_eq(s.finest.points, points);
+        ck_assert_int_eq(s.finest.grid.ny, whole->grid.ny);
         if (shapes[j][0] == 2)
             ck_assert_int_eq(s.info.shared_levels, cases[_i].levels);
         s.cycles = 0;
@@ -357,6 +362,65 @@ START_TEST(a_singular_matrix_converges) {
 }
 END_TEST
 
+/* The coupling of a cell of widths 1.3^x, 1.3^y, 1.3^z to a neighbour along an axis. */
+static double stretched(const int64_t at[3], int axis, int sign, int64_t extent) {
+    const double ratio = 1.3, width = pow(ratio, (double)at[axis]);
+    double area = 1;
+    for (int a = 0; a < 3; a++)
+        area *= a != axis ? pow(ratio, (double)at[a]) : 1;
+    const int outside = at[axis] + sign < 0 || at[axis] + sign >= extent;
+    return area / (outside ? width / 2 : (width + width * pow(ratio, sign)) / 2);
+}
+
+static oracle_matrix *stretched_cube(int64_t n) {
+    const gsw_grid g = {n, n, n};
+    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 1, ORACLE_POSITIVE);
+    const gsw_stencil *stencil = &matrix->view.stencil;
+    for (int64_t row = 0; row < oracle_points(&g); row++) {
+        const int64_t at[3] = {row % n, row / n % n, row / n / n};
+        double sum = 0;
+        for (int32_t e = 0; e < stencil->count; e++) {
+            const gsw_offset o = stencil->offsets[e];
+            const int axis = o.dx != 0 ? 0 : o.dy != 0 ? 1 : 2, sign = o.dx + o.dy + o.dz;
+            if (e == stencil->center)
+                continue;
+            const double k = stretched(at, axis, sign, n);
+            ((double *)matrix->arrays[e])[row] =
+                at[axis] + sign < 0 || at[axis] + sign >= n ? 0 : -k;
+            sum += k;
+        }
+        ((double *)matrix->arrays[stencil->center])[row] = sum;
+    }
+    return matrix;
+}
+
+/* The Krylov method finds the cycles slow, and ILU(0) takes over. */
+START_TEST(a_stretched_grid_gets_ilu_as_on_one_process) {
+    oracle_matrix *matrix = stretched_cube(32);
+    const int64_t points = oracle_points(&matrix->view.grid);
+    double *b = oracle_vector(GSW_F64, 3, points), *x = calloc((size_t)points, sizeof *x);
+    double *cycle = oracle_vector(GSW_F64, 5, points);
+    system_of_test s = {.whole = &matrix->view,
+                        .options = {.size = sizeof s.options, .scope = GSW_SCOPE_GLOBAL},
+                        .method = GSW_CG,
+                        .b = b,
+                        .x = x};
+    const int iterations = alone(&s, cycle, x);
+    for (int processes = 2; processes <= 3; processes++) {
+        run(processes, &s);
+        ck_assert_int_eq(s.info.smoother, GSW_SMOOTHER_ILU0);
+        ck_assert_int_gt(s.info.shared_levels, 0);
+        ck_assert_msg(abs(s.iterations[0] - iterations) <= 1, "%d iterations, not %d",
+                      s.iterations[0], iterations);
+        ck_assert_double_le(s.residual, 1e-8);
+    }
+    oracle_free(matrix);
+    free(b);
+    free(x);
+    free(cycle);
+}
+END_TEST
+
 /* 24^3 points, halved along each axis, on three processes. */
 START_TEST(levels_are_whole_from_the_points_asked_for) {
     static const struct {
@@ -441,6 +505,7 @@ int main(void) {
     tcase_add_loop_test(tc, global_cycles_are_those_of_one_process, 0, CASES);
     tcase_add_loop_test(tc, the_choice_is_that_of_one_process, 0, 8);
     tcase_add_test(tc, a_singular_matrix_converges);
+    tcase_add_test(tc, a_stretched_grid_gets_ilu_as_on_one_process);
     tcase_add_test(tc, levels_are_whole_from_the_points_asked_for);
     tcase_add_test(tc, wrong_arguments_are_refused_by_all);
     suite_add_tcase(suite, tc);

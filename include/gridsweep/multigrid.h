@@ -209,9 +209,8 @@ GSW_API
 gsw_status gsw_preconditioner_from_multigrid(gsw_context *context, gsw_multigrid *multigrid,
                                              gsw_preconditioner **preconditioner);
 
-/* These two describe the hierarchy and one level of it; `bytes` are those of this process. The
- * second one and gsw_multigrid_extract() are for hierarchies of one process. Errors:
- * INVALID_ARGUMENT (NULL, size, no such level). */
+/* These two describe the hierarchy and one level of it, also on several processes; `bytes` are
+ * those of this one. Errors: INVALID_ARGUMENT (NULL, size, no such level). */
 GSW_API
 gsw_status gsw_multigrid_get_info(const gsw_multigrid *multigrid, gsw_multigrid_info *info);
 GSW_API
@@ -222,7 +221,7 @@ gsw_status gsw_multigrid_get_level(const gsw_multigrid *multigrid, int level,
  * level that is not the finest. PROLONGATION is the interpolation P from level + 1 to `level`.
  * RESTRICTION is R from `level` to level + 1. `columns` of P and R count the points of the other
  * level. Zero entries of P and R are left out. Free with gsw_csr_free().
- * Errors: INVALID_ARGUMENT, OVERFLOW, OUT_OF_MEMORY. */
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED (on several processes), OVERFLOW, OUT_OF_MEMORY. */
 typedef enum gsw_multigrid_part {
     GSW_MULTIGRID_MATRIX = 0,
     GSW_MULTIGRID_PROLONGATION = 1,

@@ -77,12 +77,6 @@ static gsw_status own_values(const gsw_distributed_rows *rows, int32_t e, const 
     return context->ops->multigrid->widen(context, a->points, a->values[e], scale, rows->room);
 }
 
-gsw_status gsw_distributed_rows_fetch(gsw_distributed_rows *rows, int32_t e) {
-    const double *values;
-    GSW_TRY(own_values(rows, e, &values));
-    return gsw_ghosts_update(&rows->ghosts, values, rows->values[e]);
-}
-
 static gsw_status open_rows(gsw_distributed_matrix *a, gsw_distributed_rows *rows) {
     gsw_context *context = a->partition->context;
     const gsw_stencil *stencil = &a->local.stencil;
@@ -93,12 +87,8 @@ static gsw_status open_rows(gsw_distributed_matrix *a, gsw_distributed_rows *row
         !gsw_mul_size(values, sizeof *rows->block, &values))
         return gsw_fail(context, GSW_ERROR_OVERFLOW, "a matrix exceeds 64-bit sizes");
     GSW_TRY(context->ops->reserve(context, values, (void **)&rows->block));
-    for (int32_t i = 0; i < stencil->count; i++) {
+    for (int32_t i = 0; i < stencil->count; i++)
         rows->values[i] = rows->block + i * rows->points;
-        if (!rows->room && !gsw_distributed_matrix_holds_f64(a, i))
-            GSW_TRY(context->ops->reserve(context, ((size_t)a->points + 1) * sizeof(double),
-                                          &rows->room));
-    }
     rows->matrix =
         (gsw_matrix){.grid = {e[0], e[1], e[2]},
                      .stencil = *stencil,
@@ -107,16 +97,43 @@ static gsw_status open_rows(gsw_distributed_matrix *a, gsw_distributed_rows *row
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_distributed_rows_open(gsw_distributed_matrix *a, int64_t width, int even,
-                                     gsw_distributed_rows *rows) {
+gsw_status gsw_distributed_rows_reserve(gsw_distributed_matrix *a, int64_t width, int even,
+                                        gsw_distributed_rows *rows) {
     *rows = (gsw_distributed_rows){.of = a};
     gsw_status status = gsw_frames_open(a->partition, a->partition, 0, width, even, &rows->ghosts);
     if (status == GSW_SUCCESS)
         status = open_rows(a, rows);
-    status = gsw_partition_agree(a->partition, status);
-    for (int32_t e = 0; e < a->local.stencil.count && status == GSW_SUCCESS; e++)
-        status = gsw_distributed_rows_fetch(rows, e);
-    return status;
+    return gsw_partition_agree(a->partition, status);
+}
+
+/* Room for own values that are not fp64. */
+static gsw_status open_room(gsw_distributed_rows *rows) {
+    const gsw_distributed_matrix *a = rows->of;
+    gsw_context *context = a->partition->context;
+    int needed = 0;
+    for (int32_t e = 0; e < a->local.stencil.count; e++)
+        needed = needed || !gsw_distributed_matrix_holds_f64(a, e);
+    return !needed || rows->room
+               ? GSW_SUCCESS
+               : context->ops->reserve(context, ((size_t)a->points + 1) * sizeof(double),
+                                       &rows->room);
+}
+
+gsw_status gsw_distributed_rows_fetch(gsw_distributed_rows *rows) {
+    const double *values;
+    rows->ghosts.value = sizeof *values;
+    GSW_TRY(gsw_partition_agree(rows->of->partition, open_room(rows)));
+    for (int32_t e = 0; e < rows->of->local.stencil.count; e++) {
+        GSW_TRY(own_values(rows, e, &values));
+        GSW_TRY(gsw_ghosts_update(&rows->ghosts, values, rows->values[e]));
+    }
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_distributed_rows_open(gsw_distributed_matrix *a, int64_t width, int even,
+                                     gsw_distributed_rows *rows) {
+    GSW_TRY(gsw_distributed_rows_reserve(a, width, even, rows));
+    return gsw_distributed_rows_fetch(rows);
 }
 
 void gsw_distributed_rows_close(gsw_distributed_rows *rows) {

@@ -26,14 +26,14 @@ typedef struct gsw_distributed_rows {
 gsw_status gsw_frames_open(gsw_partition *p, const gsw_partition *fine, int axes, int64_t width,
                            int even, gsw_ghosts *ghosts);
 
-/* Opens rows in frames of that width, or of the whole grid where width < 0, and fetches them.
- * Collective. *rows can be closed on failure, too. */
+/* Opens rows in frames of that width, or of the whole grid where width < 0; and fetches their
+ * present values; and does both. Collective. *rows can be closed on failure, too. */
+gsw_status gsw_distributed_rows_reserve(gsw_distributed_matrix *matrix, int64_t width, int even,
+                                        gsw_distributed_rows *rows);
+gsw_status gsw_distributed_rows_fetch(gsw_distributed_rows *rows);
 gsw_status gsw_distributed_rows_open(gsw_distributed_matrix *matrix, int64_t width, int even,
                                      gsw_distributed_rows *rows);
 void gsw_distributed_rows_close(gsw_distributed_rows *rows);
-
-/* Fetches the values of offset e again. */
-gsw_status gsw_distributed_rows_fetch(gsw_distributed_rows *rows, int32_t e);
 
 /* The survey of the whole grid, the same in all processes (multigrid_ops.h). Frames reach at least
  * as far as the stencil. Rows are those of the grid. Collective. */

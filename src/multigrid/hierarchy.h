@@ -9,6 +9,8 @@
 #include "contract/error.h"
 #include "geometry/multigrid.h"
 #include "geometry/squeeze.h"
+#include "level_arrays.h"
+#include "space/partition.h"
 #include "sweep/relax_loop.h"
 
 enum { GSW_LEVELS_MAX = 64 }; /* an extent of at most 2^48 is halved fewer than 64 times */
@@ -20,18 +22,16 @@ enum { GSW_CHEBYSHEV_DEGREE = 2 };
     0.25 /* of the spectrum's upper bound: the polynomial damps above it                           \
           */
 
-/* Arrays of one block of backend memory, as a matrix. */
-typedef struct gsw_level_arrays {
-    void *block; /* NULL: the values belong to others */
-    void *values[GSW_STENCIL_MAX];
-    int32_t mirrored; /* arrays before this one are later ones, shifted */
-} gsw_level_arrays;
+typedef struct gsw_shared_level gsw_shared_level; /* shared_level.h */
 
 typedef struct gsw_level {
-    gsw_matrix matrix;  /* fp64; on the finest level the user's, valid during set-up only */
-    gsw_matrix product; /* of the cycle's type */
+    gsw_matrix matrix;  /* fp64; on the finest level the user's, valid during set-up only; on a
+                           shared level that of a frame around the box */
+    gsw_matrix product; /* of the cycle's type; on a shared level the rows of the box */
     gsw_level_arrays setup, cycle;
-    int64_t points;
+    int64_t points;           /* of this process */
+    gsw_shared_level *shared; /* several processes have its points, or bring them together; NULL:
+                                 neither */
     gsw_survey survey;
     int coarsest;
     gsw_smoother smoother;
@@ -53,7 +53,8 @@ typedef struct gsw_level {
      * exchanges x and residual. */
     void *b, *x;
     void *residual;
-    void *direction; /* Chebyshev's p where a polynomial takes several passes */
+    void *direction; /* Chebyshev's p where a polynomial takes several passes; a shared level's
+                        step */
     double *probe;   /* ILU(0) in fp32: the vector that its trial measures */
     int64_t bytes;
 } gsw_level;
@@ -63,65 +64,41 @@ struct gsw_multigrid {
     gsw_multigrid_options options; /* defaults resolved */
     int usable;                    /* holds values */
     int symmetric, singular;
-    int judged;    /* AUTO: how often the smoother has been judged by a solve, */
-    double rate;   /* and the rate with the first one */
-    int is_coarse; /* its finest level is a coarse one of another hierarchy */
+    int judged;  /* AUTO: how often the smoother has been judged by a solve, */
+    double rate; /* and the rate with the first one */
     int levels;
-    gsw_level *level[GSW_LEVELS_MAX]; /* of the squeezed grid */
+    gsw_level *level[GSW_LEVELS_MAX]; /* those that are not shared are of the squeezed grid */
     gsw_grid grid;                    /* the user's, and the stencil */
     gsw_stencil stencil;
-    gsw_squeezed finest; /* the user's matrix; valid during set-up only, but for the axes */
-    void *own_b, *own_x; /* vectors of the finest level, where the user's cannot be used */
-    double *scale;       /* fp32: factor of the solution */
-    void *tiles;         /* host memory of the loops' passes; NULL: they need none, */
-    size_t tiles_bytes;  /* and its size */
-    int64_t bytes;       /* of own_b, own_x, scale and tiles */
-
-    /* On several processes: what does the work. Then there is nothing else but the context, the
-     * options, the grid, the stencil and `usable`. */
-    struct gsw_distributed_multigrid *shared;
+    gsw_partition *partition; /* NULL: of one process */
+    int shared_levels;        /* the next one is brought together, and those after it are whole */
+    gsw_squeezed squeezed;    /* the matrix of the first level that is not shared; valid during
+                                 set-up only, but for the axes */
+    void *own_b, *own_x;      /* vectors of the finest level, where the user's cannot be used */
+    double *scale;            /* fp32: factor of the solution */
+    void *tiles;              /* host memory of the loops' passes; NULL: they need none, */
+    size_t tiles_bytes;       /* and its size */
+    int64_t bytes;            /* of own_b, own_x, scale and tiles */
 };
 
-/* Checks options and resolves their defaults. */
-gsw_status gsw_multigrid_resolve(gsw_context *context, const gsw_multigrid_options *given,
-                                 gsw_multigrid_options *options);
+/* gsw_multigrid_create() of a matrix on a partition, also of one process. */
+gsw_status gsw_multigrid_create_shared(gsw_context *context, const gsw_matrix *matrix,
+                                       const gsw_multigrid_options *options,
+                                       gsw_multigrid **multigrid);
 
-/* gsw_multigrid_create() on one process, with is_coarse as above. */
-gsw_status gsw_hierarchy_create(gsw_context *context, const gsw_matrix *matrix,
-                                const gsw_multigrid_options *options, int is_coarse,
-                                gsw_multigrid **multigrid);
-
-/* Builds or fills a hierarchy from the user's matrix. */
-gsw_status gsw_hierarchy_take(gsw_multigrid *multigrid, const gsw_matrix *matrix,
-                              gsw_status (*with)(gsw_multigrid *multigrid,
-                                                 const gsw_matrix *matrix));
-
-/* gsw_multigrid_apply() with checked arguments; and a cycle on the finest level's own vectors. */
-gsw_status gsw_hierarchy_apply(gsw_multigrid *multigrid, const double *b, double *x);
-gsw_status gsw_hierarchy_cycle_on_own(gsw_multigrid *multigrid);
-
-/* gsw_multigrid_get_info() and gsw_multigrid_destroy() on one process. */
-gsw_status gsw_hierarchy_get_info(const gsw_multigrid *multigrid, gsw_multigrid_info *info);
-void gsw_hierarchy_close(gsw_multigrid *multigrid);
-
-/* Refuses a level whose diagonal has a zero or is not finite, or whose values are beyond the range
- * of the cycle's type. `grid` is the user's, and messages count its rows from `base`. */
-gsw_status gsw_level_refuse(gsw_context *context, gsw_dtype type, int number, int base,
-                            const gsw_grid *grid, const gsw_survey *survey);
-
-/* Whether diagonals of a coarse level may have cancelled. */
-int gsw_level_has_cancelled(const gsw_survey *survey, const gsw_survey *finest);
-
-/* Extends the coarse stencil of a transfer without tables to one that the backend sweeps fast
- * (named_stencils). */
-void gsw_transfer_extend(gsw_context *context, gsw_transfer *transfer);
-
-/* Builds the levels of an empty hierarchy, or fills existing levels with the values of a matrix. */
-gsw_status gsw_multigrid_build(gsw_multigrid *multigrid, const gsw_matrix *matrix);
+/* Builds the levels of an empty hierarchy, or fills existing levels with the values of a matrix.
+ * Collective. `rows`: those of this process, where several share the matrix; the finest level
+ * takes them over, also on failure. */
+struct gsw_distributed_matrix;
+gsw_status gsw_multigrid_build(gsw_multigrid *multigrid, const gsw_matrix *matrix,
+                               struct gsw_distributed_matrix *rows);
 gsw_status gsw_multigrid_fill(gsw_multigrid *multigrid, const gsw_matrix *matrix);
 
 /* Frees the levels. */
 void gsw_multigrid_clear(gsw_multigrid *multigrid);
+
+/* The status of all processes of a hierarchy; `own` where it is one. */
+gsw_status gsw_multigrid_agree(const gsw_multigrid *multigrid, gsw_status own);
 
 /* The smoother of a level whose grid and stencil are known. */
 gsw_smoother gsw_smoother_choose(const gsw_multigrid *multigrid, int number);
@@ -163,18 +140,7 @@ typedef struct gsw_smoother_trial {
 /* Whether a step with the factor reduces errors. */
 gsw_status gsw_smoother_probe(const gsw_smoother_trial *trial, int *serves);
 
-/* One cycle from zero for level 0, whose b and x are set. The second one is of that kind, and
- * `zero` says whether it begins with zeros or with x. */
+/* One cycle from zero for level 0, whose b and x are set. */
 gsw_status gsw_multigrid_cycle(gsw_multigrid *multigrid);
-gsw_status gsw_multigrid_cycle_as(gsw_multigrid *multigrid, gsw_cycle kind, int zero);
-
-/* How often a cycle of that kind visits the next level each time, and as which kind the next time.
- * The second cycle of F is a V cycle. */
-static inline int gsw_cycle_calls(gsw_cycle kind, int next_is_coarsest) {
-    return kind == GSW_CYCLE_V || next_is_coarsest ? 1 : 2;
-}
-static inline gsw_cycle gsw_cycle_next(gsw_cycle kind, int call) {
-    return kind == GSW_CYCLE_F && call == 1 ? GSW_CYCLE_V : kind;
-}
 
 #endif

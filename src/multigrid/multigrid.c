@@ -1,18 +1,164 @@
-/* multigrid.c: the public interface of hierarchies: arguments, creation and destruction,
- * application, reports. */
+/* multigrid.c: the public interface of hierarchies: options, creation and destruction, application,
+ * use as a preconditioner. */
 #include <gridsweep/multigrid.h>
 #include <stdlib.h>
 #include <string.h>
 #include "contract/allocate.h"
 #include "contract/check.h"
-#include "distributed_cycle.h"
-#include "hierarchy.h"
 #include "core/options.h"
+#include "core/quiet.h"
 #include "krylov/preconditioner.h"
+#include "matrix/matrix_row.h"
 #include "matrix/stencil_facts.h"
+#include "shared_level.h"
 
 GSW_ENDS_WITH(gsw_multigrid_options, whole_points);
-GSW_ENDS_WITH(gsw_multigrid_info, scope);
+
+enum { COARSEST_LIMIT = 2000, SWEEPS_LIMIT = 1000 };
+
+static gsw_status resolve(gsw_context *context, const gsw_multigrid_options *given,
+                          gsw_multigrid_options *o) {
+    GSW_TRY(gsw_options_take(context, "gsw_multigrid_options", given, sizeof *o, o));
+    GSW_REQUIRE(context, (unsigned)o->smoother <= GSW_SMOOTHER_MULTICOLOR,
+                "options->smoother %d is unknown", (int)o->smoother);
+    GSW_REQUIRE(context, (unsigned)o->cycle <= GSW_CYCLE_W, "options->cycle %d is unknown",
+                (int)o->cycle);
+    GSW_REQUIRE(context, o->pre_sweeps >= 0 && o->pre_sweeps <= SWEEPS_LIMIT,
+                "options->pre_sweeps %d is not in 0..%d", o->pre_sweeps, SWEEPS_LIMIT);
+    GSW_REQUIRE(context, o->post_sweeps >= 0 && o->post_sweeps <= SWEEPS_LIMIT,
+                "options->post_sweeps %d is not in 0..%d", o->post_sweeps, SWEEPS_LIMIT);
+    GSW_REQUIRE(context, o->theta >= 0 && o->theta <= 1, "options->theta %g is not in (0, 1]",
+                o->theta);
+    GSW_REQUIRE(context, (unsigned)o->cycle_type <= GSW_F32, "options->cycle_type %d is unknown",
+                (int)o->cycle_type);
+    GSW_REQUIRE(context, o->coarsest_points >= 0 && o->coarsest_points <= COARSEST_LIMIT,
+                "options->coarsest_points %lld is not in 0..%d", (long long)o->coarsest_points,
+                COARSEST_LIMIT);
+    GSW_REQUIRE(context, (unsigned)o->interpolation <= GSW_INTERPOLATION_INJECTION,
+                "options->interpolation %d is unknown", (int)o->interpolation);
+    GSW_REQUIRE(context, o->max_levels >= 0 && o->max_levels <= GSW_LEVELS_MAX,
+                "options->max_levels %d is not in 0..%d", o->max_levels, GSW_LEVELS_MAX);
+    GSW_REQUIRE(context, (unsigned)o->scope <= GSW_SCOPE_GLOBAL, "options->scope %d is unknown",
+                (int)o->scope);
+    GSW_REQUIRE(context, o->whole_points >= 0, "options->whole_points %lld is negative",
+                (long long)o->whole_points);
+    o->pre_sweeps = o->pre_sweeps == 0 ? 1 : o->pre_sweeps;
+    o->post_sweeps = o->post_sweeps == 0 ? 1 : o->post_sweeps;
+    o->theta = o->theta == 0 ? 0.25 : o->theta;
+    o->coarsest_points =
+        o->coarsest_points == 0 ? context->ops->multigrid->coarsest_points : o->coarsest_points;
+    return GSW_SUCCESS;
+}
+
+static gsw_status check_reach(gsw_context *context, const gsw_stencil *stencil) {
+    const gsw_offset *far = gsw_stencil_beyond(stencil, GSW_LUMPED_RADIUS);
+    return far == NULL
+               ? GSW_SUCCESS
+               : gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                          "multigrid: offset (%d, %d, %d) of the stencil reaches farther than %d",
+                          far->dx, far->dy, far->dz, GSW_LUMPED_RADIUS);
+}
+
+/* What several processes do not have; and fp64 where a cycle in fp32 gains nothing. */
+static gsw_status check_shared(gsw_context *context, gsw_multigrid_options *o) {
+    if (!context->ops->slab)
+        o->cycle_type = GSW_F64; /* in which a cycle does all that one in fp32 does */
+    if (o->interpolation == GSW_INTERPOLATION_BLACK_BOX && o->smoother != GSW_SMOOTHER_MULTICOLOR)
+        return GSW_SUCCESS;
+    return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                    "multigrid on several processes has neither injection nor the smoother "
+                    "multicolor");
+}
+
+static uint64_t mark_of(const gsw_multigrid_options *o) {
+    return gsw_mark_real(
+        gsw_mark(0,
+                 (int64_t[]){o->scope, o->smoother, o->cycle, o->pre_sweeps, o->post_sweeps,
+                             o->whole_points, o->cycle_type, o->coarsest_points, o->max_levels},
+                 9),
+        o->theta);
+}
+
+/* ---- Creation ---------------------------------------------------------------------------------
+ */
+
+/* An empty hierarchy for a matrix that has been checked; `partition`: NULL on one process. */
+static gsw_status begin(gsw_context *context, gsw_partition *partition, const gsw_matrix *matrix,
+                        const gsw_multigrid_options *options, gsw_multigrid **multigrid) {
+    gsw_multigrid_options resolved;
+    gsw_multigrid *made;
+    *multigrid = NULL;
+    GSW_TRY(resolve(context, options, &resolved));
+    if (partition)
+        GSW_TRY(check_shared(context, &resolved));
+    if (resolved.interpolation == GSW_INTERPOLATION_BLACK_BOX)
+        GSW_TRY(check_reach(context, &matrix->stencil));
+    GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a multigrid hierarchy", (void **)&made));
+    memset(made, 0, sizeof *made);
+    made->context = context;
+    made->options = resolved;
+    made->grid = matrix->grid;
+    made->stencil = matrix->stencil;
+    made->partition = partition;
+    *multigrid = made;
+    return GSW_SUCCESS;
+}
+
+/* Builds or fills the levels of one process; messages name rows as the user counts them. */
+static gsw_status take(gsw_multigrid *multigrid, const gsw_matrix *matrix, int again) {
+    const gsw_quiet quiet = gsw_quiet_begin(multigrid->context);
+    const gsw_status status = again ? gsw_multigrid_fill(multigrid, matrix)
+                                    : gsw_multigrid_build(multigrid, matrix, NULL);
+    const int64_t row = status == GSW_ERROR_ZERO_PIVOT ? multigrid->level[0]->survey.bad_row : -1;
+    return gsw_matrix_explain(multigrid->context, &quiet, matrix, row, 0, status);
+}
+
+gsw_status gsw_multigrid_create_shared(gsw_context *context, const gsw_matrix *matrix,
+                                       const gsw_multigrid_options *options,
+                                       gsw_multigrid **multigrid) {
+    gsw_partition *p = matrix->partition;
+    gsw_distributed_matrix *rows = NULL;
+    gsw_multigrid *made = NULL;
+    gsw_status status = gsw_partition_check_result(p, multigrid, "multigrid");
+    if (status == GSW_SUCCESS) {
+        *multigrid = NULL;
+        status = begin(context, p, matrix, options, &made);
+    }
+    status = gsw_partition_agree_on(p, status, "options", made ? mark_of(&made->options) : 0);
+    if (status == GSW_SUCCESS)
+        status = gsw_distributed_matrix_open(matrix, &rows);
+    if (status == GSW_SUCCESS && made != NULL)
+        status = gsw_multigrid_build(made, matrix, rows);
+    if (status == GSW_SUCCESS && made != NULL) {
+        made->usable = 1;
+        *multigrid = made;
+    } else {
+        gsw_multigrid_destroy(made);
+    }
+    return status;
+}
+
+gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
+                                const gsw_multigrid_options *options, gsw_multigrid **multigrid) {
+    if (context && matrix && gsw_partition_of(matrix))
+        return gsw_multigrid_create_shared(context, matrix, options, multigrid);
+    gsw_multigrid *made;
+    GSW_REQUIRE(context, multigrid, "multigrid is NULL");
+    *multigrid = NULL;
+    GSW_REQUIRE(context, context, "context is NULL");
+    GSW_REQUIRE(context, matrix, "matrix is NULL");
+    GSW_TRY(gsw_matrix_check(context, matrix));
+    GSW_TRY(gsw_matrix_check_place(context, matrix));
+    GSW_TRY(begin(context, NULL, matrix, options, &made));
+    const gsw_status status = take(made, matrix, 0);
+    if (status != GSW_SUCCESS) {
+        gsw_multigrid_destroy(made);
+        return status;
+    }
+    made->usable = 1;
+    *multigrid = made;
+    return GSW_SUCCESS;
+}
 
 /* Whether a matrix is that of the hierarchy, but for its values. */
 static gsw_status check_system(gsw_context *context, const gsw_multigrid *multigrid,
@@ -24,68 +170,16 @@ static gsw_status check_system(gsw_context *context, const gsw_multigrid *multig
     return GSW_SUCCESS;
 }
 
-/* gsw_multigrid_create() of a matrix on a partition. */
-static gsw_status create_shared(gsw_context *context, const gsw_matrix *matrix,
-                                const gsw_multigrid_options *options, gsw_multigrid **multigrid) {
-    gsw_distributed_matrix *rows = NULL;
-    gsw_multigrid *made = NULL;
-    gsw_status status = gsw_partition_check_result(matrix->partition, multigrid, "multigrid");
-    if (status == GSW_SUCCESS) {
-        *multigrid = NULL;
-        status = gsw_alloc(context, 1, sizeof *made, "a multigrid hierarchy", (void **)&made);
-    }
-    if (status == GSW_SUCCESS) {
-        memset(made, 0, sizeof *made);
-        made->context = context;
-        made->grid = matrix->grid;
-        made->stencil = matrix->stencil;
-        status = gsw_multigrid_resolve(context, options, &made->options);
-    }
-    status = gsw_partition_agree(matrix->partition, status);
-    if (status == GSW_SUCCESS)
-        status = gsw_distributed_matrix_open(matrix, &rows);
-    if (status == GSW_SUCCESS && made != NULL)
-        status = gsw_distributed_multigrid_create(rows, &made->options, &made->shared);
-    if (status == GSW_SUCCESS && made != NULL) {
-        made->usable = 1;
-        *multigrid = made;
-        return status;
-    }
-    gsw_distributed_matrix_destroy(rows);
-    free(made);
-    return status;
-}
-
 static gsw_status refactor_shared(gsw_context *context, gsw_multigrid *multigrid,
                                   const gsw_matrix *matrix) {
-    gsw_distributed_matrix *rows = multigrid->shared->level[0].matrix;
-    gsw_partition *p = multigrid->shared->partition;
+    gsw_distributed_matrix *rows = multigrid->level[0]->shared->own;
     const gsw_status own = check_system(context, multigrid, matrix);
     GSW_TRY(gsw_distributed_matrix_check_next(rows, matrix, own, "hierarchy"));
-    const int symmetric = multigrid->shared->symmetric;
     multigrid->usable = 0;
-    GSW_TRY(gsw_partition_agree(p, gsw_distributed_matrix_take(rows, matrix)));
-    GSW_TRY(gsw_distributed_multigrid_refactor(multigrid->shared));
-    GSW_REQUIRE(context, !symmetric || multigrid->shared->symmetric,
-                "matrix is not symmetric, but the hierarchy's first matrix was");
+    GSW_TRY(gsw_multigrid_agree(multigrid, gsw_distributed_matrix_take(rows, matrix)));
+    GSW_TRY(gsw_multigrid_fill(multigrid, matrix));
     multigrid->usable = 1;
     return GSW_SUCCESS;
-}
-
-/* Points of the vectors of this process. */
-static int64_t points_of(const gsw_multigrid *multigrid) {
-    return multigrid->shared ? multigrid->shared->level[0].points : multigrid->level[0]->points;
-}
-
-gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
-                                const gsw_multigrid_options *options, gsw_multigrid **multigrid) {
-    if (context && matrix && gsw_partition_of(matrix))
-        return create_shared(context, matrix, options, multigrid);
-    GSW_REQUIRE(context, multigrid, "multigrid is NULL");
-    *multigrid = NULL;
-    GSW_REQUIRE(context, context, "context is NULL");
-    GSW_REQUIRE(context, matrix, "matrix is NULL");
-    return gsw_hierarchy_create(context, matrix, options, 0, multigrid);
 }
 
 gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid,
@@ -94,7 +188,7 @@ gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid
     GSW_REQUIRE(context, multigrid, "multigrid is NULL");
     GSW_REQUIRE(context, multigrid->context == context, "multigrid belongs to another context");
     GSW_REQUIRE(context, matrix, "matrix is NULL");
-    if (multigrid->shared)
+    if (multigrid->partition)
         return refactor_shared(context, multigrid, matrix);
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(gsw_matrix_check_place(context, matrix));
@@ -103,7 +197,7 @@ gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid
                 (matrix->format == GSW_FORMAT_CSR) == (multigrid->level[0]->setup.block != NULL),
                 "matrix: its format is not that of the hierarchy's first matrix");
     multigrid->usable = 0;
-    GSW_TRY(gsw_hierarchy_take(multigrid, matrix, gsw_multigrid_fill));
+    GSW_TRY(take(multigrid, matrix, 1));
     multigrid->usable = 1;
     return GSW_SUCCESS;
 }
@@ -115,9 +209,44 @@ gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid
 static gsw_status cycle_on_own(void *self, gsw_context *context) {
     gsw_multigrid *multigrid = self;
     (void)context;
-    if (multigrid->shared)
-        return gsw_distributed_multigrid_apply_narrow(multigrid->shared);
-    return gsw_hierarchy_cycle_on_own(multigrid);
+    if (multigrid->partition)
+        GSW_TRY(gsw_partition_usable(multigrid->partition));
+    multigrid->level[0]->b = multigrid->own_b;
+    multigrid->level[0]->x = multigrid->own_x;
+    return gsw_multigrid_cycle(multigrid);
+}
+
+/* The same for other vectors, which the finest level can have. */
+static gsw_status cycle(gsw_multigrid *multigrid, const double *b, double *x) {
+    gsw_context *context = multigrid->context;
+    const gsw_multigrid_ops *ops = context->ops->multigrid;
+    gsw_level *finest = multigrid->level[0];
+    const int64_t n = finest->points;
+    if (multigrid->options.cycle_type == GSW_F32) {
+        GSW_TRY(ops->narrow(context, n, b, multigrid->own_b, multigrid->scale));
+        if (gsw_level_is_shared(finest))
+            GSW_TRY(gsw_shared_scale(multigrid, b, multigrid->own_b));
+        GSW_TRY(cycle_on_own(multigrid, context));
+        return ops->widen(context, n, multigrid->own_x, multigrid->scale, x);
+    }
+    finest->b = (void *)(uintptr_t)b; /* only read */
+    finest->x = x;
+    if (b == x) {
+        finest->b = multigrid->own_b;
+        GSW_TRY(context->ops->copy(context, n, b, multigrid->own_b));
+    }
+    return gsw_multigrid_cycle(multigrid);
+}
+
+/* Whether all processes have the finest level whole. */
+static int is_together(const gsw_multigrid *multigrid) {
+    return multigrid->partition && multigrid->level[0]->shared->together;
+}
+
+/* The points of the user's vectors in this process. */
+static int64_t points_of(const gsw_multigrid *multigrid) {
+    const gsw_level *finest = multigrid->level[0];
+    return multigrid->partition ? finest->shared->own->points : finest->points;
 }
 
 gsw_status gsw_multigrid_apply(gsw_context *context, gsw_multigrid *multigrid, const double *b,
@@ -129,18 +258,15 @@ gsw_status gsw_multigrid_apply(gsw_context *context, gsw_multigrid *multigrid, c
     const int64_t n = points_of(multigrid);
     const gsw_vector vectors[] = {{.name = "b", .data = b},
                                   {.name = "x", .data = x, .written = 1, .may_be = "b"}};
+    double *whole_b, *whole_x;
     GSW_TRY(gsw_check_vectors(context, n, GSW_F64, 1, vectors, 2));
-    if (multigrid->shared)
-        return gsw_distributed_multigrid_apply(multigrid->shared, b, x);
-    return gsw_hierarchy_apply(multigrid, b, x);
-}
-
-gsw_status gsw_multigrid_get_info(const gsw_multigrid *multigrid, gsw_multigrid_info *info) {
-    if (!multigrid || !info)
-        return GSW_ERROR_INVALID_ARGUMENT;
-    GSW_TRY(gsw_result_check(NULL, "gsw_multigrid_info", info));
-    return multigrid->shared ? gsw_distributed_multigrid_get_info(multigrid->shared, info)
-                             : gsw_hierarchy_get_info(multigrid, info);
+    if (multigrid->partition)
+        GSW_TRY(gsw_partition_usable(multigrid->partition));
+    if (!is_together(multigrid))
+        return cycle(multigrid, b, x);
+    GSW_TRY(gsw_shared_gather(multigrid, b, &whole_b, &whole_x));
+    GSW_TRY(cycle(multigrid, whole_b, whole_x));
+    return gsw_shared_keep(multigrid, whole_x, x);
 }
 
 /* ---- As a preconditioner ----------------------------------------------------------------------
@@ -153,9 +279,7 @@ static gsw_status apply_cycle(void *self, gsw_context *context, const double *b,
 /* The finest level's own vectors. */
 static int own_vectors(void *self, float **b, float **x) {
     const gsw_multigrid *multigrid = self;
-    if (multigrid->shared)
-        return gsw_distributed_multigrid_narrow(multigrid->shared, b, x);
-    if (multigrid->options.cycle_type != GSW_F32)
+    if (multigrid->options.cycle_type != GSW_F32 || is_together(multigrid))
         return 0;
     *b = multigrid->own_b;
     *x = multigrid->own_x;
@@ -169,7 +293,7 @@ static const char *name_of(const void *self) {
 
 static int is_costly(const void *self) {
     const gsw_multigrid *multigrid = self;
-    return !multigrid->shared;
+    return !multigrid->partition;
 }
 
 static int is_judged(const void *self) {
@@ -216,10 +340,6 @@ gsw_status gsw_preconditioner_from_multigrid(gsw_context *context, gsw_multigrid
 void gsw_multigrid_destroy(gsw_multigrid *multigrid) {
     if (!multigrid)
         return;
-    if (multigrid->shared) {
-        gsw_distributed_matrix *rows = multigrid->shared->level[0].matrix;
-        gsw_distributed_multigrid_destroy(multigrid->shared);
-        gsw_distributed_matrix_destroy(rows);
-    }
-    gsw_hierarchy_close(multigrid);
+    gsw_multigrid_clear(multigrid);
+    free(multigrid);
 }

@@ -1,6 +1,6 @@
 /* multigrid_cycle.c: smoothing steps and cycles. Everything is queued through the backend's table,
- * and nothing waits. */
-#include "hierarchy.h"
+ * and nothing waits but for other processes. */
+#include "shared_level.h"
 
 typedef gsw_multigrid hierarchy;
 
@@ -69,9 +69,55 @@ static gsw_status ilu_step(const hierarchy *mg, const gsw_level *l, int zero) {
     return zero ? GSW_SUCCESS : combine(mg, l, 1, to, 1, l->x);
 }
 
+/* ---- Steps on a shared level ------------------------------------------------------------------
+ */
+
+/* x += M^-1 (b - A x), with M a sweep or an incomplete factor; or x = M^-1 (b - N x), where N is
+ * what the sweep leaves of A: that reads half of the matrix once less. */
+static gsw_status shared_step(const hierarchy *mg, const gsw_level *l, int down, int zero) {
+    const gsw_shared_level *s = l->shared;
+    gsw_distributed_factor *M = down ? s->after : s->before;
+    const void *from = zero ? l->b : l->residual;
+    void *to = zero || s->takes_rest ? l->x : l->direction;
+    const gsw_slab_part part = !s->takes_rest ? GSW_PART_ALL
+                               : down         ? GSW_PART_AFTER_DOWN
+                                              : GSW_PART_AFTER_UP;
+    if (!zero)
+        GSW_TRY(gsw_shared_rest(mg, l, part, l->b, l->residual));
+    GSW_TRY(gsw_distributed_factor_solve(M, from, to));
+    return to == l->x ? GSW_SUCCESS : combine(mg, l, 1, to, 1, l->x);
+}
+
+/* Sweeps of Jacobi or Chebyshev: p = alpha D^-1 (b - A x) + beta p, x = x + p. */
+static gsw_status shared_loop(const hierarchy *mg, const gsw_level *l, int sweeps, int zero) {
+    const int chebyshev = l->smoother == GSW_SMOOTHER_CHEBYSHEV;
+    const gsw_relax_options options = {.method = chebyshev ? GSW_RELAX_CHEBYSHEV : GSW_RELAX_JACOBI,
+                                       .weight = GSW_JACOBI_WEIGHT,
+                                       .highest = l->survey.row_ratio,
+                                       .lowest = GSW_CHEBYSHEV_SHARE * l->survey.row_ratio};
+    gsw_relax_recurrence at = gsw_relax_begin(&options);
+    for (int sweep = 0; sweep < sweeps; sweep++) {
+        double alpha, beta;
+        const int first = zero && sweep == 0;
+        gsw_relax_next(&options, &at, &alpha, &beta);
+        if (!first)
+            GSW_TRY(gsw_shared_rest(mg, l, GSW_PART_ALL, l->b, l->residual));
+        GSW_TRY(gsw_distributed_factor_solve(l->shared->before, first ? l->b : l->residual,
+                                             l->residual));
+        GSW_TRY(combine(mg, l, alpha, l->residual, sweep == 0 ? 0 : beta, l->direction));
+        GSW_TRY(combine(mg, l, 1, l->direction, first ? 0 : 1, l->x));
+    }
+    return GSW_SUCCESS;
+}
+
+/* ---- Smoothing --------------------------------------------------------------------------------
+ */
+
 /* Sweeps of the level's loop. Each pass exchanges x and residual. */
 static gsw_status run_loop(const hierarchy *mg, gsw_level *l, int32_t sweeps, int zero) {
     void *const x[2] = {l->x, l->residual}, *const p[2] = {NULL, l->direction};
+    if (gsw_level_is_shared(l))
+        return shared_loop(mg, l, sweeps, zero);
     const int odd = gsw_relax_loop_passes(&l->loop, sweeps) % 2;
     GSW_TRY(gsw_relax_loop_run(&l->loop, sweeps, zero, l->b, x, p, mg->tiles));
     l->x = x[odd];
@@ -95,6 +141,10 @@ static gsw_status smooth(const hierarchy *mg, gsw_level *l, int steps, int down,
         return run_loop(mg, l, steps, zero);
     for (int step = 0; step < steps; step++) {
         const int first = zero && step == 0;
+        if (gsw_level_is_shared(l) && l->smoother != GSW_SMOOTHER_CHEBYSHEV) {
+            GSW_TRY(shared_step(mg, l, down, first));
+            continue;
+        }
         switch (l->smoother) {
         case GSW_SMOOTHER_SYMGS:
             GSW_TRY(symmetric_gauss_seidel(mg, l, first));
@@ -126,12 +176,19 @@ static int sweeps_once(const gsw_level *l, int sweeps) {
  * between sections. */
 static gsw_status descend(const hierarchy *mg, gsw_level *l, const gsw_level *next, int zero) {
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
+    const int shared = gsw_level_is_shared(l);
     const int half = zero && mg->options.pre_sweeps == 1 && l->smoother == GSW_SMOOTHER_GS &&
-                     !l->reciprocal && !l->transfer->injection;
+                     !l->reciprocal && !l->transfer->injection &&
+                     (!shared || l->shared->takes_rest);
     if (zero && sweeps_once(l, mg->options.pre_sweeps))
         return ops->smooth_restrict(mg->context, l->transfer, &l->product, mg->options.cycle_type,
                                     l->reciprocal, l->restriction.values, l->b, l->x, next->b);
     GSW_TRY(smooth(mg, l, mg->options.pre_sweeps, 0, zero));
+    if (shared) {
+        GSW_TRY(gsw_shared_rest(mg, l, half ? GSW_PART_AFTER_UP : GSW_PART_ALL, half ? NULL : l->b,
+                                l->residual));
+        return gsw_shared_restrict(mg, l, next);
+    }
     if (half)
         return ops->restrict_rest(mg->context, l->transfer, &l->product, mg->options.cycle_type,
                                   l->section, l->restriction.values, l->x, l->residual, next->b);
@@ -145,9 +202,20 @@ static gsw_status ascend(const hierarchy *mg, gsw_level *l, const gsw_level *nex
     if (sweeps_once(l, mg->options.post_sweeps))
         return ops->prolong_smooth(mg->context, l->transfer, &l->product, mg->options.cycle_type,
                                    l->reciprocal, l->prolongation.values, next->x, l->b, l->x);
-    GSW_TRY(ops->prolong_add(mg->context, l->transfer, mg->options.cycle_type,
-                             l->prolongation.values, next->x, l->x));
+    GSW_TRY(gsw_level_is_shared(l)
+                ? gsw_shared_prolong_add(mg, l, next)
+                : ops->prolong_add(mg->context, l->transfer, mg->options.cycle_type,
+                                   l->prolongation.values, next->x, l->x));
     return smooth(mg, l, mg->options.post_sweeps, 1, 0);
+}
+
+/* How often a cycle of that kind visits the next level each time, and as which kind the next time.
+ * The second cycle of F is a V cycle. */
+static int calls_of(gsw_cycle kind, int next_is_coarsest) {
+    return kind == GSW_CYCLE_V || next_is_coarsest ? 1 : 2;
+}
+static gsw_cycle next_of(gsw_cycle kind, int call) {
+    return kind == GSW_CYCLE_F && call == 1 ? GSW_CYCLE_V : kind;
 }
 
 /* The state of a level during its cycle. */
@@ -161,9 +229,9 @@ typedef struct visit {
 static int visit_next(const hierarchy *mg, int number, visit *at) {
     visit *next = at + 1;
     const int coarsest = number + 2 == mg->levels;
-    if (at->calls == gsw_cycle_calls(at->kind, coarsest))
+    if (at->calls == calls_of(at->kind, coarsest))
         return 0;
-    next->kind = gsw_cycle_next(at->kind, at->calls);
+    next->kind = next_of(at->kind, at->calls);
     next->zero = at->calls == 0;
     next->calls = 0;
     at->calls++;
@@ -178,8 +246,8 @@ static gsw_status solve_coarsest(const hierarchy *mg, gsw_level *l) {
                                                     mg->options.cycle_type, l->b, l->x);
 }
 
-static gsw_status run_cycle(const hierarchy *mg, gsw_cycle kind, int zero) {
-    visit at[GSW_LEVELS_MAX] = {{.kind = kind, .zero = zero}};
+static gsw_status run_cycle(const hierarchy *mg) {
+    visit at[GSW_LEVELS_MAX] = {{.kind = mg->options.cycle, .zero = 1}};
     const int last = mg->levels - 1;
     int number = 0;
     for (;;) {
@@ -205,31 +273,32 @@ static gsw_status run_cycle(const hierarchy *mg, gsw_cycle kind, int zero) {
 
 /* How often smooth() exchanges the level's x and residual. */
 static int exchanges(const gsw_level *l, int steps) {
+    if (gsw_level_is_shared(l))
+        return 0;
     if (l->smoother == GSW_SMOOTHER_CHEBYSHEV)
         return steps * gsw_relax_loop_passes(&l->loop, GSW_CHEBYSHEV_DEGREE);
     return l->smoother == GSW_SMOOTHER_JACOBI ? gsw_relax_loop_passes(&l->loop, steps) : 0;
 }
 
 /* The solution must end in the x that the finest level was given. After a failure, too, the level
- * gets its own vector back. */
-gsw_status gsw_multigrid_cycle_as(gsw_multigrid *mg, gsw_cycle kind, int zero) {
+ * gets its own vector back. On a device a shared level works on the vector that has room for
+ * ghosts. */
+gsw_status gsw_multigrid_cycle(gsw_multigrid *mg) {
     gsw_level *finest = mg->level[0];
     void *const x = finest->x, *const residual = finest->residual;
     const int all = mg->levels == 1 ? exchanges(finest, 1)
                                     : exchanges(finest, mg->options.pre_sweeps) +
                                           exchanges(finest, mg->options.post_sweeps);
-    if (all % 2 == 1 && zero) { /* the first smoothing begins with zeros and reads neither */
+    if (all % 2 == 1) { /* the first smoothing begins with zeros and reads neither */
         finest->x = residual;
         finest->residual = x;
     }
-    gsw_status status = run_cycle(mg, kind, zero);
+    if (gsw_level_is_shared(finest) && mg->context->ops->slab)
+        finest->x = mg->own_x;
+    gsw_status status = run_cycle(mg);
     if (status == GSW_SUCCESS && finest->x != x)
         status = combine(mg, finest, 1, finest->x, 0, x);
     finest->x = x;
     finest->residual = residual;
     return status;
-}
-
-gsw_status gsw_multigrid_cycle(gsw_multigrid *mg) {
-    return gsw_multigrid_cycle_as(mg, mg->options.cycle, 1);
 }

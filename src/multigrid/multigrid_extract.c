@@ -169,6 +169,9 @@ gsw_status gsw_multigrid_extract(gsw_context *context, const gsw_multigrid *mult
     GSW_REQUIRE(context, multigrid, "multigrid is NULL");
     GSW_REQUIRE(context, multigrid->context == context, "multigrid belongs to another context");
     GSW_REQUIRE(context, multigrid->usable, "multigrid holds no values: its last refactor failed");
+    if (multigrid->partition)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "a hierarchy on several processes cannot be extracted");
     GSW_REQUIRE(context, level >= 0 && level < multigrid->levels, "level %d is not in 0..%d", level,
                 multigrid->levels - 1);
     switch (part) {

@@ -8,66 +8,17 @@
 #include "contract/row.h"
 #include "common/stencils.h"
 #include "sweep/packed.h"
-#include "hierarchy.h"
+#include "shared_level.h"
 #include "core/reserve.h"
 #include "matrix/stencil_facts.h"
 
-/* Rounds a size so that equal places of several arrays lie in different sets of a cache, also where
- * the number of points is a power of two. The result is 384 bytes more than a multiple of 4096. */
-static size_t spread(size_t bytes) {
-    const size_t page = 4096, shift = 384;
-    return (bytes + page - shift - 1) / page * page + shift;
+gsw_status gsw_multigrid_agree(const gsw_multigrid *mg, gsw_status own) {
+    return mg->partition ? gsw_partition_agree(mg->partition, own) : own;
 }
 
-/* Allocates `count` arrays of one value per point, with at least `pad` zeros before each and after
- * the last. */
-static gsw_status alloc_arrays(gsw_context *context, int32_t count, int64_t points, int64_t pad,
-                               gsw_dtype type, int64_t *bytes, gsw_level_arrays *arrays) {
-    const size_t size = gsw_dtype_size(type), margin = (size_t)pad * size;
-    size_t body, total;
-    if (!gsw_mul_size((size_t)points, size, &body) || body > SIZE_MAX / 2 - margin - 4096 ||
-        !gsw_mul_size((size_t)count, spread(body + margin), &total) ||
-        total > SIZE_MAX / 2 - margin)
-        return gsw_fail(context, GSW_ERROR_OVERFLOW, "multigrid: a level's size exceeds 64 bits");
-    const size_t pitch = spread(body + margin), between = pitch - body;
-    GSW_TRY(gsw_reserve_counted(context, total + margin, 1, bytes, &arrays->block));
-    for (int32_t e = 0; e <= count && pad > 0 && context->ops->multigrid->reads_margins; e++)
-        GSW_TRY(context->ops->set(context, (char *)arrays->block + (size_t)e * pitch, 0,
-                                  e < count ? between : margin));
-    for (int32_t e = 0; e < count; e++)
-        arrays->values[e] = (char *)arrays->block + (size_t)e * pitch + between;
-    return GSW_SUCCESS;
-}
-
-/* Allocates arrays of a matrix on this grid. Where the matrix is symmetric, the arrays of the lower
- * part are those of the upper part, seen from the neighbour: (i, i + o) is (j, j - o) with j = i +
- * o. The same holds for the zeros of couplings that leave the grid. */
-static gsw_status alloc_matrix(gsw_context *context, const gsw_grid *grid,
-                               const gsw_stencil *stencil, int64_t points, int symmetric,
-                               gsw_dtype type, int64_t *bytes, gsw_level_arrays *arrays) {
-    const int64_t size = (int64_t)gsw_dtype_size(type);
-    int64_t reach = 0;
-    for (int32_t e = 0; e < stencil->count; e++) {
-        const gsw_offset o = stencil->offsets[e];
-        const int64_t distance = llabs(gsw_grid_row(grid, o.dx, o.dy, o.dz));
-        reach = distance > reach ? distance : reach;
-    }
-    if (!symmetric || !gsw_stencil_is_symmetric(stencil) ||
-        !context->ops->multigrid->shares_mirrored)
-        return alloc_arrays(context, stencil->count, points, 0, type, bytes, arrays);
-    const int32_t first = stencil->center;
-    gsw_level_arrays upper;
-    GSW_TRY(alloc_arrays(context, stencil->count - first, points, reach, type, bytes, &upper));
-    arrays->block = upper.block;
-    arrays->mirrored = first;
-    for (int32_t e = 0; e < stencil->count; e++) {
-        const gsw_offset o = stencil->offsets[e];
-        const int32_t mirror = gsw_stencil_find(stencil, (gsw_offset){-o.dx, -o.dy, -o.dz});
-        arrays->values[e] = e >= first ? upper.values[e - first]
-                                       : (char *)upper.values[mirror - first] +
-                                             size * gsw_grid_row(grid, o.dx, o.dy, o.dz);
-    }
-    return GSW_SUCCESS;
+/* The same while levels are shared. What fails on later ones is agreed on at the end. */
+static gsw_status agree_on(const gsw_multigrid *mg, const gsw_level *level, gsw_status own) {
+    return gsw_level_is_shared(level) ? gsw_multigrid_agree(mg, own) : own;
 }
 
 static gsw_matrix view_of(const gsw_grid *grid, const gsw_stencil *stencil, gsw_dtype type,
@@ -81,16 +32,20 @@ static gsw_matrix view_of(const gsw_grid *grid, const gsw_stencil *stencil, gsw_
 /* ---- One level --------------------------------------------------------------------------------
  */
 
-gsw_status gsw_level_refuse(gsw_context *context, gsw_dtype type, int number, int base,
-                            const gsw_grid *grid, const gsw_survey *survey) {
+/* Refuses a level whose diagonal has a zero or is not finite, or whose values are beyond the range
+ * of the cycle's type. */
+static gsw_status refuse(const gsw_multigrid *mg, int number, const gsw_survey *survey) {
+    gsw_context *context = mg->context;
     char row[GSW_ROW_TEXT];
+    const int base = mg->partition ? mg->level[0]->shared->own->row_base
+                                   : gsw_matrix_row_base(&mg->squeezed.matrix);
     if (survey->bad_row >= 0)
         return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
                         "multigrid: on level %d the diagonal of row %s is zero or not finite",
                         number,
-                        gsw_row_text(context, number == 0 ? base : 0, number == 0 ? grid : NULL,
-                                     survey->bad_row, row));
-    if (type == GSW_F32 &&
+                        gsw_row_text(context, number == 0 ? base : 0,
+                                     number == 0 ? &mg->grid : NULL, survey->bad_row, row));
+    if (mg->options.cycle_type == GSW_F32 &&
         !(survey->largest < 0.1 * (double)FLT_MAX && survey->least > 10 * (double)FLT_MIN))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "multigrid: on level %d the matrix has values beyond the range of fp32; "
@@ -103,19 +58,22 @@ gsw_status gsw_level_refuse(gsw_context *context, gsw_dtype type, int number, in
  * cancelled them. */
 #define CANCELLED 1e-12
 
-int gsw_level_has_cancelled(const gsw_survey *survey, const gsw_survey *finest) {
+/* Whether diagonals of a coarse level may have cancelled. */
+static int has_cancelled(const gsw_survey *survey, const gsw_survey *finest) {
     return survey->bad_row >= 0 || survey->least <= CANCELLED * finest->largest;
 }
 
 /* Whether the cycle uses the fp64 arrays of a level, too. */
 static int shares_arrays(const gsw_multigrid *mg, const gsw_level *level) {
-    return level->setup.block != NULL && mg->options.cycle_type == GSW_F64;
+    return (level->setup.block != NULL || gsw_level_is_shared(level)) &&
+           mg->options.cycle_type == GSW_F64;
 }
 
 static gsw_status open_products(gsw_multigrid *mg, gsw_level *level) {
     const gsw_stencil *stencil = &level->matrix.stencil;
     const gsw_grid *grid = &level->matrix.grid;
     const gsw_dtype type = mg->options.cycle_type;
+    const int64_t points = grid->nx * grid->ny * grid->nz;
     /* With injection later values may be symmetric on the finest level alone. */
     const int mirrored =
         mg->symmetric &&
@@ -123,32 +81,45 @@ static gsw_status open_products(gsw_multigrid *mg, gsw_level *level) {
     if (shares_arrays(mg, level))
         memcpy(level->cycle.values, level->setup.values, sizeof level->cycle.values);
     else
-        GSW_TRY(alloc_matrix(mg->context, grid, stencil, level->points, mirrored, type,
-                             &level->bytes, &level->cycle));
+        GSW_TRY(gsw_level_alloc_matrix(mg->context, grid, stencil, points, mirrored, type,
+                                       &level->bytes, &level->cycle));
     level->product = view_of(grid, stencil, type, (const void *const *)level->cycle.values);
     return GSW_SUCCESS;
+}
+
+/* The rows of the box, as the cycle of a shared level takes them. */
+static void find_product(const gsw_multigrid *mg, gsw_level *level) {
+    gsw_shared_level *s = level->shared;
+    const gsw_frame *f = &s->rows.ghosts.frame;
+    level->product = s->own->local;
+    if (mg->options.cycle_type == GSW_F64)
+        return;
+    for (int32_t e = 0; e < level->matrix.stencil.count; e++)
+        s->values[e] = (float *)level->cycle.values[e] + f->e[0] * f->e[1] * f->low[2];
+    level->product.array = (gsw_stencil_array){.values = s->values, .value_type = GSW_F32};
 }
 
 /* Allocates a level that is smoothed. */
 static gsw_status open_smoothed(gsw_multigrid *mg, gsw_level *level) {
     GSW_TRY(open_products(mg, level));
     GSW_TRY(gsw_smoother_open_vectors(mg, level));
-    return level->smoother == GSW_SMOOTHER_JACOBI || level->smoother == GSW_SMOOTHER_CHEBYSHEV
-               ? gsw_smoother_open_loop(mg, level)
-               : GSW_SUCCESS;
+    const int loops =
+        level->smoother == GSW_SMOOTHER_JACOBI || level->smoother == GSW_SMOOTHER_CHEBYSHEV;
+    return loops && !gsw_level_is_shared(level) ? gsw_smoother_open_loop(mg, level) : GSW_SUCCESS;
 }
 
 /* Allocates the weights of a transfer between two levels. */
-static gsw_status open_weights(gsw_multigrid *mg, gsw_level *level, const gsw_level *coarse) {
+static gsw_status open_weights(gsw_multigrid *mg, gsw_level *level) {
     const gsw_transfer *t = level->transfer;
     const gsw_dtype type = mg->options.cycle_type;
+    const int64_t points = t->coarse.nx * t->coarse.ny * t->coarse.nz;
     if (t->injection)
         return GSW_SUCCESS; /* there are no weights */
-    GSW_TRY(alloc_arrays(mg->context, t->weights, coarse->points, GSW_WEIGHTS_PAD, type,
-                         &level->bytes, &level->prolongation));
+    GSW_TRY(gsw_level_alloc_arrays(mg->context, t->weights, points, GSW_WEIGHTS_PAD, type,
+                                   &level->bytes, &level->prolongation));
     if (!mg->symmetric)
-        return alloc_arrays(mg->context, t->weights, coarse->points, GSW_WEIGHTS_PAD, type,
-                            &level->bytes, &level->restriction);
+        return gsw_level_alloc_arrays(mg->context, t->weights, points, GSW_WEIGHTS_PAD, type,
+                                      &level->bytes, &level->restriction);
     memcpy(level->restriction.values, level->prolongation.values, sizeof level->restriction.values);
     return GSW_SUCCESS;
 }
@@ -162,7 +133,7 @@ static int holds(const gsw_stencil *stencil, const gsw_stencil *part) {
 
 /* Takes the smallest named stencil that holds a stencil without a name; the new entries are zeros.
  * One coarsened axis turns seven points into 15, which D3N19 holds. */
-void gsw_transfer_extend(gsw_context *context, gsw_transfer *t) {
+static void extend(gsw_context *context, gsw_transfer *t) {
     const gsw_grid *g = &t->coarse;
     gsw_stencil stencil;
     if (!context->ops->multigrid->named_stencils || g->nx == 1 || g->ny == 1 || g->nz == 1 ||
@@ -181,7 +152,16 @@ void gsw_transfer_extend(gsw_context *context, gsw_transfer *t) {
     }
 }
 
-/* Opens the transfer from a level to the next one, and creates the next one. */
+/* Allocates an empty level. */
+static gsw_status add_level(gsw_multigrid *mg, gsw_level **level) {
+    GSW_TRY(gsw_alloc(mg->context, 1, sizeof **level, "a level", (void **)level));
+    memset(*level, 0, sizeof **level);
+    mg->level[mg->levels++] = *level;
+    return GSW_SUCCESS;
+}
+
+/* Opens the transfer from a level to the next one, and creates the next one. On several processes
+ * that is not complete yet. */
 static gsw_status open_transfer(gsw_multigrid *mg, gsw_level *level, int axes) {
     gsw_context *context = mg->context;
     const size_t size = gsw_dtype_size(mg->options.cycle_type);
@@ -193,17 +173,17 @@ static gsw_status open_transfer(gsw_multigrid *mg, gsw_level *level, int axes) {
         gsw_transfer_inject(t, &level->matrix.grid, &level->matrix.stencil, axes);
     else
         gsw_transfer_make(t, &level->matrix.grid, &level->matrix.stencil, axes, mg->symmetric);
-    gsw_transfer_extend(context, t);
+    extend(context, t);
     if (context->ops->multigrid->transfer_open)
         GSW_TRY(context->ops->multigrid->transfer_open(context, t));
-
-    GSW_TRY(gsw_alloc(context, 1, sizeof *coarse, "a level", (void **)&coarse));
-    memset(coarse, 0, sizeof *coarse);
-    mg->level[mg->levels++] = coarse;
+    GSW_TRY(add_level(mg, &coarse));
+    GSW_TRY(open_weights(mg, level));
+    if (gsw_level_is_shared(level))
+        return gsw_shared_open_product(mg, level);
     GSW_TRY(gsw_grid_points(&t->coarse, &coarse->points));
-    GSW_TRY(open_weights(mg, level, coarse));
-    GSW_TRY(alloc_matrix(context, &t->coarse, &t->coarse_stencil, coarse->points,
-                         mg->symmetric && !t->injection, GSW_F64, &coarse->bytes, &coarse->setup));
+    GSW_TRY(gsw_level_alloc_matrix(context, &t->coarse, &t->coarse_stencil, coarse->points,
+                                   mg->symmetric && !t->injection, GSW_F64, &coarse->bytes,
+                                   &coarse->setup));
     coarse->matrix =
         view_of(&t->coarse, &t->coarse_stencil, GSW_F64, (const void *const *)coarse->setup.values);
     GSW_TRY(gsw_reserve_counted(context, (size_t)coarse->points, size, &coarse->bytes, &coarse->b));
@@ -219,6 +199,8 @@ static void own_arrays(const gsw_level_arrays *arrays, int32_t count, void **own
 /* Computes the values of a level that is smoothed. */
 static gsw_status fill_smoothed(gsw_multigrid *mg, gsw_level *level) {
     void *own[GSW_STENCIL_MAX];
+    if (gsw_level_is_shared(level))
+        find_product(mg, level);
     if (!shares_arrays(mg, level)) {
         own_arrays(&level->cycle, level->matrix.stencil.count, own);
         GSW_TRY(mg->context->ops->multigrid->copy_arrays(mg->context, &level->matrix,
@@ -232,6 +214,8 @@ static gsw_status fill_transfer(gsw_multigrid *mg, gsw_level *level, gsw_level *
     gsw_context *context = mg->context;
     const gsw_multigrid_ops *ops = context->ops->multigrid;
     const gsw_dtype type = mg->options.cycle_type;
+    const gsw_level_arrays *to =
+        gsw_level_is_shared(level) ? &level->shared->product : &coarse->setup;
     void *own[GSW_STENCIL_MAX];
     if (level->transfer->injection)
         return ops->inject(context, level->transfer, &level->matrix,
@@ -246,9 +230,10 @@ static gsw_status fill_transfer(gsw_multigrid *mg, gsw_level *level, gsw_level *
                                  type, level->restriction.values, &degenerate));
         level->degenerate += degenerate;
     }
-    own_arrays(&coarse->setup, coarse->matrix.stencil.count, own);
-    return ops->triple(context, level->transfer, &level->matrix, type, level->prolongation.values,
-                       level->restriction.values, (double *const *)own);
+    own_arrays(to, level->transfer->coarse_stencil.count, own);
+    GSW_TRY(ops->triple(context, level->transfer, &level->matrix, type, level->prolongation.values,
+                        level->restriction.values, (double *const *)own));
+    return gsw_level_is_shared(level) ? gsw_shared_take_product(level, coarse) : GSW_SUCCESS;
 }
 
 /* Allocates the coarsest level where it is solved directly. */
@@ -263,74 +248,126 @@ static gsw_status open_direct(gsw_multigrid *mg, gsw_level *level) {
 /* ---- The finest level -------------------------------------------------------------------------
  */
 
-/* Takes the user's matrix, squeezed, or copies a CSR into arrays of the hierarchy. */
-static gsw_status take_matrix(gsw_multigrid *mg, const gsw_matrix *given) {
-    gsw_level *level = mg->level[0];
-    const gsw_matrix *matrix = &mg->finest.matrix;
-    gsw_squeeze(given, &mg->finest);
+/* Takes the matrix of the first level that is not shared, squeezed, or copies a CSR into arrays of
+ * the hierarchy. */
+static gsw_status take_matrix(gsw_multigrid *mg, gsw_level *level, const gsw_matrix *given) {
+    const gsw_matrix *matrix = &mg->squeezed.matrix;
+    gsw_squeeze(given, &mg->squeezed);
     if (matrix->format == GSW_FORMAT_STENCIL) {
         level->matrix = *matrix;
         return GSW_SUCCESS;
     }
     if (!level->setup.block)
-        GSW_TRY(alloc_arrays(mg->context, matrix->stencil.count, level->points, 0, GSW_F64,
-                             &level->bytes, &level->setup));
+        GSW_TRY(gsw_level_alloc_arrays(mg->context, matrix->stencil.count, level->points, 0,
+                                       GSW_F64, &level->bytes, &level->setup));
     level->matrix =
         view_of(&matrix->grid, &matrix->stencil, GSW_F64, (const void *const *)level->setup.values);
     return mg->context->ops->multigrid->copy_arrays(mg->context, matrix, GSW_F64,
                                                     level->setup.values);
 }
 
-static gsw_status open_finest(gsw_multigrid *mg, const gsw_matrix *matrix) {
-    gsw_level *level;
-    GSW_TRY(gsw_alloc(mg->context, 1, sizeof *level, "a level", (void **)&level));
-    memset(level, 0, sizeof *level);
-    mg->level[mg->levels++] = level;
-    GSW_TRY(gsw_grid_points(&matrix->grid, &level->points));
-    if (level->points <= mg->options.coarsest_points)
+/* Takes the present values of a level of several processes. */
+static gsw_status fetch(gsw_multigrid *mg, gsw_level *level) {
+    GSW_TRY(gsw_shared_fetch(level));
+    return level->shared->together ? take_matrix(mg, level, &level->shared->rows.matrix)
+                                   : GSW_SUCCESS;
+}
+
+static gsw_status open_finest(gsw_multigrid *mg, const gsw_matrix *matrix,
+                              gsw_distributed_matrix *rows) {
+    gsw_level *level = NULL;
+    gsw_status status = add_level(mg, &level);
+    if (status != GSW_SUCCESS)
+        gsw_distributed_matrix_destroy(rows);
+    else if (rows != NULL)
+        status = gsw_shared_open(mg, mg->partition, rows, level);
+    GSW_TRY(gsw_multigrid_agree(mg, status));
+    if (rows != NULL)
+        GSW_TRY(gsw_shared_open_rows(mg, 0));
+    else
+        GSW_TRY(gsw_grid_points(&matrix->grid, &level->points));
+    if (!gsw_level_is_shared(level) && level->points <= mg->options.coarsest_points)
         mg->options.cycle_type = GSW_F64; /* the direct solve, in fp64, is the whole cycle */
+    return rows != NULL ? fetch(mg, level) : take_matrix(mg, level, matrix);
+}
+
+/* The vectors of the finest level. */
+static gsw_status open_own_vectors(gsw_multigrid *mg) {
+    gsw_level *level = mg->level[0];
     const size_t size = gsw_dtype_size(mg->options.cycle_type);
-    GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, size, &mg->bytes, &mg->own_b));
     GSW_TRY(
         gsw_reserve_counted(mg->context, 1, sizeof *mg->scale, &mg->bytes, (void **)&mg->scale));
+    if (gsw_level_is_shared(level)) {
+        GSW_TRY(gsw_shared_open_vectors(mg, level));
+        mg->own_b = level->b;
+        mg->own_x = level->x;
+        return GSW_SUCCESS;
+    }
+    GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, size, &mg->bytes, &mg->own_b));
     if (mg->options.cycle_type == GSW_F32)
         GSW_TRY(
             gsw_reserve_counted(mg->context, (size_t)level->points, size, &mg->bytes, &mg->own_x));
-    return take_matrix(mg, matrix);
+    return level->shared ? gsw_reserve_counted(mg->context, (size_t)(2 * level->points),
+                                               sizeof(double), &mg->bytes, &level->shared->block)
+                         : GSW_SUCCESS;
+}
+
+static gsw_status survey(const gsw_multigrid *mg, const gsw_level *level, int mirror,
+                         gsw_survey *found) {
+    if (gsw_level_is_shared(level))
+        return gsw_distributed_survey(&level->shared->rows, mirror, found);
+    const gsw_status status =
+        mg->context->ops->multigrid->survey(mg->context, &level->matrix, NULL, mirror, found);
+    return level->shared ? gsw_multigrid_agree(mg, status) : status;
+}
+
+/* Replaces diagonals that have cancelled. */
+static gsw_status mend(gsw_multigrid *mg, const gsw_level *fine, gsw_level *level) {
+    const int shared = gsw_level_is_shared(fine);
+    const gsw_level_arrays *arrays = shared ? &fine->shared->product : &level->setup;
+    double *diagonal = arrays->values[fine->transfer->coarse_stencil.center];
+    gsw_status status = mg->context->ops->multigrid->mend_diagonal(mg->context, fine->transfer,
+                                                                   &fine->matrix, diagonal);
+    if (!shared)
+        return status;
+    if (status == GSW_SUCCESS)
+        status = gsw_shared_take_product(fine, level);
+    GSW_TRY(gsw_multigrid_agree(mg, status));
+    return fetch(mg, level);
 }
 
 /* Symmetry is checked on the finest level only. The coarse levels inherit it, except with
  * injection. */
 static gsw_status survey_level(gsw_multigrid *mg, int number) {
-    const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
     const int injection = mg->options.interpolation == GSW_INTERPOLATION_INJECTION;
     gsw_level *level = mg->level[number];
     gsw_survey *found = &level->survey;
-    GSW_TRY(ops->survey(mg->context, &level->matrix, NULL, number == 0 || injection, found));
-    if (number > 0 && !injection && gsw_level_has_cancelled(found, &mg->level[0]->survey)) {
-        const gsw_level *fine = mg->level[number - 1];
-        double *diagonal = level->setup.values[level->matrix.stencil.center];
-        GSW_TRY(ops->mend_diagonal(mg->context, fine->transfer, &fine->matrix, diagonal));
-        GSW_TRY(ops->survey(mg->context, &level->matrix, NULL, 0, found));
+    GSW_TRY(survey(mg, level, number == 0 || injection, found));
+    if (number > 0 && !injection && has_cancelled(found, &mg->level[0]->survey)) {
+        GSW_TRY(mend(mg, mg->level[number - 1], level));
+        GSW_TRY(survey(mg, level, 0, found));
     }
-    return gsw_level_refuse(mg->context, mg->options.cycle_type, number,
-                            gsw_matrix_row_base(&mg->finest.matrix), &mg->grid, found);
+    return refuse(mg, number, found);
 }
 
 /* Computes the values of a level: those of its smoother and of the next level's matrix, or of its
  * inverse. The order serves devices: the host opens the smoother while the next matrix is computed.
  * Once that is surveyed, the host opens the next level while this level's smoother is filled. */
 static gsw_status fill_level(gsw_multigrid *mg, int number) {
-    gsw_level *level = mg->level[number];
+    gsw_level *level = mg->level[number], *next = mg->level[number + 1];
     if (level->inverse)
         return mg->context->ops->multigrid->dense_invert(mg->context, &level->matrix, mg->singular,
                                                          level->inverse, level->dense_work);
-    if (level->transfer)
-        GSW_TRY(fill_transfer(mg, level, mg->level[number + 1]));
+    if (level->transfer) {
+        const gsw_status status = fill_transfer(mg, level, next);
+        GSW_TRY(agree_on(mg, level, status));
+        if (next->shared)
+            GSW_TRY(fetch(mg, next));
+    }
     GSW_TRY(gsw_smoother_open(mg, level));
     if (level->transfer)
         GSW_TRY(survey_level(mg, number + 1));
-    return fill_smoothed(mg, level);
+    return agree_on(mg, level, fill_smoothed(mg, level));
 }
 
 /* Surveys the finest level, and keeps what concerns all levels. */
@@ -360,13 +397,16 @@ static gsw_status await_factors(gsw_multigrid *mg) {
 
 /* Drops the user's arrays, which must not be read again. */
 static void forget_matrix(gsw_multigrid *mg) {
-    if (mg->levels > 0 && !mg->level[0]->setup.block)
+    if (mg->levels > 0 && !mg->level[0]->setup.block && !mg->partition)
         mg->level[0]->matrix.array.values = NULL;
 }
 
-/* The axes along which a level is coarsened; 0: it is the coarsest. */
+/* The axes along which a level is coarsened; 0: it is the coarsest, or cannot be shared. */
 static int axes_of(const gsw_multigrid *mg, int number) {
     const gsw_level *level = mg->level[number];
+    if (gsw_level_is_shared(level))
+        return gsw_choose_axes(&level->shared->partition->grid, level->survey.coupling,
+                               mg->options.theta);
     if (level->points <= mg->options.coarsest_points || number + 1 == mg->options.max_levels)
         return 0;
     if (mg->options.interpolation == GSW_INTERPOLATION_INJECTION)
@@ -380,20 +420,52 @@ static int is_direct(const gsw_multigrid *mg, int number) {
            number + 1 != mg->options.max_levels;
 }
 
+/* Chooses the axes, and for a shared level the next one's partition. Where there is none, all
+ * processes take the level whole. */
+static gsw_status choose_next(gsw_multigrid *mg, int number, int *axes, gsw_partition **coarse) {
+    gsw_level *level = mg->level[number];
+    *axes = axes_of(mg, number);
+    *coarse = NULL;
+    if (!gsw_level_is_shared(level))
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_shared_coarsen(level, *axes, coarse));
+    if (*coarse) {
+        mg->shared_levels++;
+        return GSW_SUCCESS;
+    }
+    GSW_TRY(gsw_shared_bring_together(mg, number));
+    GSW_TRY(take_matrix(mg, level, &level->shared->rows.matrix));
+    *axes = axes_of(mg, number);
+    return GSW_SUCCESS;
+}
+
+/* Opens a level and the next one, as far as no other process takes part. */
+static gsw_status open_level(gsw_multigrid *mg, int number, int axes) {
+    gsw_level *level = mg->level[number];
+    level->coarsest = axes == 0;
+    if (number == 0)
+        GSW_TRY(open_own_vectors(mg));
+    if (level->coarsest && is_direct(mg, number))
+        return open_direct(mg, level);
+    level->smoother = gsw_smoother_choose(mg, number);
+    GSW_TRY(open_smoothed(mg, level));
+    return level->coarsest ? GSW_SUCCESS : open_transfer(mg, level, axes);
+}
+
 static gsw_status build_levels(gsw_multigrid *mg) {
     GSW_TRY(survey_finest(mg, 0));
     for (int number = 0; number < GSW_LEVELS_MAX; number++) {
         gsw_level *level = mg->level[number];
-        const int axes = axes_of(mg, number);
-        level->coarsest = axes == 0;
-        if (level->coarsest && is_direct(mg, number)) {
-            GSW_TRY(open_direct(mg, level));
-        } else {
-            level->smoother = gsw_smoother_choose(mg, number);
-            GSW_TRY(open_smoothed(mg, level));
+        gsw_partition *coarse;
+        int axes;
+        GSW_TRY(choose_next(mg, number, &axes, &coarse));
+        gsw_status status = agree_on(mg, level, open_level(mg, number, axes));
+        if (status != GSW_SUCCESS) {
+            gsw_partition_destroy(coarse);
+            return status;
         }
-        if (!level->coarsest)
-            GSW_TRY(open_transfer(mg, level, axes));
+        if (coarse)
+            GSW_TRY(gsw_shared_open_transfer(mg, number, coarse));
         GSW_TRY(fill_level(mg, number));
         if (level->coarsest)
             return GSW_SUCCESS;
@@ -401,13 +473,14 @@ static gsw_status build_levels(gsw_multigrid *mg) {
     return gsw_fail(mg->context, GSW_ERROR_OVERFLOW, "multigrid: too many levels");
 }
 
-gsw_status gsw_multigrid_build(gsw_multigrid *mg, const gsw_matrix *matrix) {
-    GSW_TRY(open_finest(mg, matrix));
+gsw_status gsw_multigrid_build(gsw_multigrid *mg, const gsw_matrix *matrix,
+                               gsw_distributed_matrix *rows) {
+    GSW_TRY(open_finest(mg, matrix, rows));
     gsw_status status = build_levels(mg);
     if (status == GSW_SUCCESS)
         status = await_factors(mg);
     forget_matrix(mg);
-    return status;
+    return gsw_multigrid_agree(mg, status);
 }
 
 static gsw_status fill_levels(gsw_multigrid *mg) {
@@ -418,29 +491,42 @@ static gsw_status fill_levels(gsw_multigrid *mg) {
 }
 
 gsw_status gsw_multigrid_fill(gsw_multigrid *mg, const gsw_matrix *matrix) {
-    gsw_status status = take_matrix(mg, matrix);
+    gsw_level *finest = mg->level[0];
+    gsw_status status = mg->partition ? fetch(mg, finest) : take_matrix(mg, finest, matrix);
     if (status == GSW_SUCCESS)
         status = fill_levels(mg);
     if (status == GSW_SUCCESS)
         status = await_factors(mg);
     forget_matrix(mg);
-    return status;
+    return gsw_multigrid_agree(mg, status);
+}
+
+/* Frees a level's vectors; the finest level's are the user's, or the hierarchy's. */
+static void free_vectors(gsw_multigrid *mg, gsw_level *level) {
+    gsw_context *context = mg->context;
+    if (gsw_level_is_shared(level)) /* they lie in its block */
+        return;
+    if (level != mg->level[0]) {
+        gsw_unreserve(context, level->b);
+        gsw_unreserve(context, level->x);
+    }
+    gsw_unreserve(context, level->direction);
+    gsw_unreserve(context, level->residual);
 }
 
 void gsw_multigrid_clear(gsw_multigrid *mg) {
     gsw_context *context = mg->context;
-    for (int number = 0; number < mg->levels; number++) {
+    const int shared = mg->levels > 0 && gsw_level_is_shared(mg->level[0]);
+    for (int number = 0; number < mg->levels; number++) /* a transfer uses two partitions */
+        if (mg->level[number]->shared)
+            gsw_shared_close_transfer(mg->level[number]);
+    for (int number = mg->levels - 1; number >= 0; number--) {
         gsw_level *level = mg->level[number];
-        if (number > 0) { /* the finest level's are the user's, or below */
-            gsw_unreserve(context, level->b);
-            gsw_unreserve(context, level->x);
-        }
+        free_vectors(mg, level);
         gsw_unreserve(context, level->reciprocal);
         gsw_factor_destroy(level->second);
         gsw_factor_destroy(level->first);
         gsw_unreserve(context, level->probe);
-        gsw_unreserve(context, level->direction);
-        gsw_unreserve(context, level->residual);
         gsw_unreserve(context, level->dense_work);
         gsw_unreserve(context, level->inverse);
         gsw_unreserve(context, level->restriction.block);
@@ -450,11 +536,15 @@ void gsw_multigrid_clear(gsw_multigrid *mg) {
         if (level->transfer && context->ops->multigrid->transfer_close)
             context->ops->multigrid->transfer_close(context, level->transfer);
         free(level->transfer);
+        if (level->shared)
+            gsw_shared_close(level, number);
         free(level);
     }
     mg->levels = 0;
     free(mg->tiles);
     gsw_unreserve(context, mg->scale);
-    gsw_unreserve(context, mg->own_x);
-    gsw_unreserve(context, mg->own_b);
+    if (!shared) {
+        gsw_unreserve(context, mg->own_x);
+        gsw_unreserve(context, mg->own_b);
+    }
 }

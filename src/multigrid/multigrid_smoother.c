@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "contract/allocate.h"
 #include "sweep/packed.h"
-#include "hierarchy.h"
+#include "shared_level.h"
 #include "core/quiet.h"
 #include "core/reserve.h"
 #include "matrix/stencil_facts.h"
@@ -15,8 +15,7 @@ static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *le
 
 /* Planes of a section, as the backend prefers them where it has the choice. */
 static int64_t section_of(const gsw_multigrid *mg, const gsw_level *level) {
-    const int coarse = level != mg->level[0] || mg->is_coarse;
-    return coarse && mg->options.smoother == GSW_SMOOTHER_AUTO &&
+    return level != mg->level[0] && mg->options.smoother == GSW_SMOOTHER_AUTO &&
                    gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL
                ? mg->context->ops->multigrid->section
                : 0;
@@ -30,7 +29,7 @@ gsw_smoother gsw_smoother_choose(const gsw_multigrid *mg, int number) {
     const int64_t section = mg->symmetric ? section_of(mg, level) : 0; /* SymGS has none */
     switch (mg->options.smoother) {
     case GSW_SMOOTHER_AUTO:
-        if (near && (number > 0 || mg->is_coarse) &&
+        if (near && number > 0 && !gsw_level_is_shared(level) &&
             mg->options.interpolation == GSW_INTERPOLATION_BLACK_BOX && ops->prefers_colors &&
             ops->prefers_colors(&level->matrix.grid, section))
             return GSW_SMOOTHER_MULTICOLOR;
@@ -73,6 +72,8 @@ static int smooths_in_place(const gsw_multigrid *mg, const gsw_level *level) {
 
 gsw_status gsw_smoother_open_vectors(gsw_multigrid *mg, gsw_level *level) {
     const size_t size = gsw_dtype_size(mg->options.cycle_type);
+    if (gsw_level_is_shared(level))
+        return gsw_shared_open_vectors(mg, level);
     if (!smooths_in_place(mg, level) && level->residual == NULL)
         GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, size, &level->bytes,
                                     &level->residual));
@@ -113,19 +114,25 @@ gsw_status gsw_smoother_open_loop(gsw_multigrid *mg, gsw_level *level) {
                : GSW_SUCCESS;
 }
 
-gsw_status gsw_smoother_open(gsw_multigrid *mg, gsw_level *level) {
-    const int in_place = mg->context->ops->multigrid->smooth != NULL;
+static gsw_factor_kind ilu_kind(const gsw_multigrid *mg, const gsw_level *level) {
     const int mirrored = mg->symmetric &&
                          mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
                          gsw_stencil_is_symmetric(&level->matrix.stencil);
+    return mirrored ? GSW_IC0 : GSW_ILU0;
+}
+
+gsw_status gsw_smoother_open(gsw_multigrid *mg, gsw_level *level) {
+    const int in_place = mg->context->ops->multigrid->smooth != NULL;
     const int64_t section = section_of(mg, level);
+    if (gsw_level_is_shared(level))
+        return GSW_SUCCESS; /* its factors are made with their values */
     switch (level->smoother) {
     case GSW_SMOOTHER_JACOBI:
     case GSW_SMOOTHER_CHEBYSHEV:
     case GSW_SMOOTHER_MULTICOLOR:
         return GSW_SUCCESS;
     case GSW_SMOOTHER_ILU0:
-        return open_factor(mg, level, mirrored ? GSW_IC0 : GSW_ILU0, 0, &level->first);
+        return open_factor(mg, level, ilu_kind(mg, level), 0, &level->first);
     case GSW_SMOOTHER_SYMGS:
         return in_place ? open_reciprocal(mg, level)
                         : open_factor(mg, level, GSW_SSOR, 0, &level->first);
@@ -140,6 +147,52 @@ gsw_status gsw_smoother_open(gsw_multigrid *mg, gsw_level *level) {
     return GSW_SUCCESS;
 }
 
+/* ---- factors of several processes ---- */
+
+/* Makes a factor of a shared level, or fills it anew. Coarse levels on devices are swept slab by
+ * slab, and in sections as on one device. Collective. */
+static gsw_status make_shared(const gsw_multigrid *mg, const gsw_level *level, gsw_factor_kind kind,
+                              int64_t section, gsw_distributed_factor **factor) {
+    const int local = level != mg->level[0] && mg->context->ops->slab;
+    const gsw_factor_options options = {
+        .size = sizeof options, .kind = kind, .scope = local ? GSW_SCOPE_LOCAL : mg->options.scope};
+    return *factor ? gsw_distributed_factor_refactor(*factor)
+                   : gsw_distributed_factor_create_as(level->shared->own, &options, section,
+                                                      mg->options.cycle_type, factor);
+}
+
+/* The planes of sections that Gauss-Seidel on a device sweeps at once; 0: one sweep crosses all. */
+static int64_t planes_of(const gsw_shared_level *s) {
+    const gsw_partition *p = s->partition;
+    if (!s->before->local)
+        return 0;
+    return s->before->local->section > 0 ? s->before->local->section
+                                         : p->own.end[2] - p->own.begin[2];
+}
+
+/* The values of a smoother that always exists. */
+static gsw_status fill_shared(const gsw_multigrid *mg, const gsw_level *level) {
+    gsw_shared_level *s = level->shared;
+    const int64_t section = section_of(mg, level);
+    if (level->smoother != GSW_SMOOTHER_GS) {
+        GSW_TRY(make_shared(mg, level,
+                            level->smoother == GSW_SMOOTHER_SYMGS ? GSW_SSOR : GSW_JACOBI, 0,
+                            &s->before));
+        s->after = s->before;
+        return GSW_SUCCESS;
+    }
+    GSW_TRY(make_shared(mg, level, GSW_FACTOR_LOWER, section, &s->before));
+    GSW_TRY(make_shared(mg, level, GSW_FACTOR_UPPER, section, &s->after));
+    /* Where sweeps end at the slab, kernels know couplings to the next plane only. */
+    s->takes_rest = mg->context->ops->slab &&
+                    !(s->before->local && gsw_stencil_beyond(&s->own->local.stencil, 1));
+    s->before->ordered = s->after->ordered = s->takes_rest;
+    s->planes = planes_of(s);
+    return GSW_SUCCESS;
+}
+
+/* ---- trials ---- */
+
 /* The level of a trial. */
 typedef struct tried_level {
     const gsw_multigrid *mg;
@@ -148,40 +201,53 @@ typedef struct tried_level {
 
 static gsw_status multiply(void *user, const void *x, void *y) {
     const tried_level *t = user;
+    if (gsw_level_is_shared(t->level))
+        return gsw_distributed_matrix_multiply(t->level->shared->own, x, y);
     return t->mg->context->ops->spmv(t->mg->context, &t->level->product, t->mg->options.cycle_type,
                                      NULL, x, y);
 }
 
 static gsw_status apply(void *user, const void *r, void *x) {
     const tried_level *t = user;
+    if (gsw_level_is_shared(t->level))
+        return gsw_distributed_factor_solve(t->level->shared->before, r, x);
     return gsw_packed_solve(t->mg->context, t->level->first, 1, r, 0, x, 0);
 }
 
-/* Whether the level's ILU(0), which exists, is a usable smoother. Overwrites its vectors. */
+/* Whether the level's ILU(0), which exists, is a usable smoother. Overwrites its vectors. On
+ * several processes one of fp32 is taken without a trial where the matrix is dominant, and else not
+ * at all.
+ */
 static gsw_status probe(const gsw_multigrid *mg, const gsw_level *level, int *serves) {
+    const int shared = gsw_level_is_shared(level);
     tried_level tried = {mg, level};
     const gsw_smoother_trial trial = {.context = mg->context,
                                       .points = level->points,
                                       .type = mg->options.cycle_type,
-                                      .x = level == mg->level[0] ? mg->own_b : level->x,
+                                      .x = level == mg->level[0] && !shared ? mg->own_b : level->x,
                                       .residual = level->residual,
                                       .wide = level->probe,
                                       .scale = mg->scale,
                                       .row_ratio = level->survey.row_ratio,
                                       .singular = mg->singular,
+                                      .shared = shared,
                                       .multiply = multiply,
                                       .apply = apply,
                                       .user = &tried};
-    return gsw_smoother_probe(&trial, serves);
+    *serves = level->survey.row_ratio <= 2 && !mg->singular;
+    return shared && mg->options.cycle_type == GSW_F32 ? GSW_SUCCESS
+                                                       : gsw_smoother_probe(&trial, serves);
 }
 
 /* ILU(0): a bad pivot, or a factor beyond fp32, is an answer, not an error, so nothing is logged.
  * *serves: whether the factor is a usable smoother. */
 static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level, int *serves) {
     const gsw_quiet quiet = gsw_quiet_begin(mg->context);
-    gsw_status status = gsw_packed_queue(mg->context, level->first, &level->matrix);
-    if (status == GSW_SUCCESS)
-        status = gsw_packed_await(mg->context, level->first);
+    gsw_shared_level *s = gsw_level_is_shared(level) ? level->shared : NULL;
+    gsw_status status = s ? make_shared(mg, level, ilu_kind(mg, level), 0, &s->before)
+                          : gsw_packed_take(mg->context, level->first, &level->matrix, NULL);
+    if (s)
+        s->after = s->before;
     const int answer = status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_UNSUPPORTED;
     gsw_quiet_end(mg->context, &quiet, answer);
     *serves = 0;
@@ -191,6 +257,8 @@ static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level, int *serves)
 }
 
 static void drop_factors(gsw_level *level) {
+    if (gsw_level_is_shared(level))
+        gsw_shared_drop_factors(level->shared);
     gsw_factor_destroy(level->second);
     gsw_factor_destroy(level->first);
     level->first = level->second = NULL;
@@ -217,6 +285,8 @@ gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
         level->smoother = gauss_seidel_of(mg, level);
         GSW_TRY(gsw_smoother_open(mg, level));
     }
+    if (gsw_level_is_shared(level))
+        return fill_shared(mg, level);
     if (level->reciprocal)
         return mg->context->ops->multigrid->invert_diagonal(
             mg->context, &level->matrix, mg->options.cycle_type, level->reciprocal);

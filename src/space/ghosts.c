@@ -237,10 +237,11 @@ static uint64_t *counter_of(void *window, int process) {
     return (uint64_t *)window + process;
 }
 
-/* Where ghosts of the current exchange lie in a window. */
+/* Where ghosts of the current exchange lie in a window. The sets stay where they are when the size
+ * of a value changes. */
 static char *place_in(const gsw_ghosts *ghosts, char *window, int64_t pitch, int64_t place) {
-    const int64_t points = (int64_t)(ghosts->round % 2) * pitch + place;
-    return window + header_of(ghosts->partition) + (size_t)points * ghosts->value;
+    const size_t set = (size_t)(ghosts->round % 2) * (size_t)pitch * sizeof(double);
+    return window + header_of(ghosts->partition) + set + (size_t)place * ghosts->value;
 }
 
 static gsw_status send_to(gsw_ghosts *ghosts, gsw_ghost_peer *peer, const void *x) {
