@@ -164,7 +164,8 @@ GSW_API
 gsw_status gsw_partition_distribute(gsw_partition *partition, int root, const double *all,
                                     double *own);
 
-/* Frees a partition, after all that was made from it. NULL is allowed. */
+/* Frees a partition, after all that was made from it. On devices the processes wait for each other
+ * before shared memory goes. NULL is allowed. */
 GSW_API
 void gsw_partition_destroy(gsw_partition *partition);
 

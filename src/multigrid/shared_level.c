@@ -82,6 +82,12 @@ static int is_thin(const gsw_multigrid *mg, const gsw_partition *p) {
            extent[gsw_partition_last_axis(p)] < p->transport.processes;
 }
 
+/* On slabs: where the box begins in a vector of the frame of rows. */
+static int64_t first_of(const gsw_distributed_rows *rows) {
+    const gsw_frame *f = &rows->ghosts.frame;
+    return f->e[0] * f->e[1] * f->low[2];
+}
+
 /* The vectors that all processes have of a level that is brought together. */
 static gsw_status open_together(const gsw_multigrid *mg, gsw_level *level) {
     gsw_shared_level *s = level->shared;
@@ -104,22 +110,43 @@ static gsw_status open_rows(gsw_level *level) {
     return status;
 }
 
+/* On devices the own rows of coarse levels are part of the frame's: those of `before` move there.
+ */
+static gsw_status place_own(const gsw_multigrid *mg, const gsw_level *level,
+                            const gsw_distributed_rows *before) {
+    gsw_shared_level *s = level->shared;
+    if (level == mg->level[0] || !on_device(level))
+        return GSW_SUCCESS;
+    for (int32_t e = 0; e < s->own->local.stencil.count; e++) {
+        double *to = s->rows.values[e] + first_of(&s->rows);
+        if (before)
+            GSW_TRY(mg->context->ops->copy(mg->context, s->own->points, s->own->values[e], to));
+        s->own->values[e] = to;
+    }
+    return GSW_SUCCESS;
+}
+
 gsw_status gsw_shared_open_rows(const gsw_multigrid *mg, int number) {
     gsw_level *level = mg->level[number];
     const gsw_partition *p = level->shared->partition;
     level->shared->together =
         is_small(mg, &p->grid, number) || is_thin(mg, p) || number + 1 == mg->options.max_levels;
-    return open_rows(level);
+    GSW_TRY(open_rows(level));
+    return place_own(mg, level, NULL);
 }
 
 gsw_status gsw_shared_bring_together(const gsw_multigrid *mg, int number) {
     gsw_level *level = mg->level[number];
-    gsw_distributed_rows_close(&level->shared->rows);
+    gsw_distributed_rows before = level->shared->rows;
     level->shared->together = 1;
-    GSW_TRY(open_rows(level));
-    if (number > 0)
-        GSW_TRY(gsw_partition_agree(mg->partition, open_together(mg, level)));
-    return gsw_shared_fetch(level);
+    gsw_status status = open_rows(level);
+    if (status == GSW_SUCCESS)
+        status = place_own(mg, level, &before);
+    if (status == GSW_SUCCESS && number > 0)
+        status = open_together(mg, level);
+    status = gsw_partition_agree(mg->partition, status);
+    gsw_distributed_rows_close(&before);
+    return status == GSW_SUCCESS ? gsw_shared_fetch(level) : status;
 }
 
 gsw_status gsw_shared_fetch(gsw_level *level) {
@@ -152,12 +179,6 @@ gsw_status gsw_shared_open_vectors(const gsw_multigrid *mg, gsw_level *level) {
 static void *frame_around(const gsw_ghosts *ghosts, const void *own) {
     const gsw_frame *f = &ghosts->frame;
     return advanced((void *)(uintptr_t)own, -f->e[0] * f->e[1] * f->low[2], ghosts->value);
-}
-
-/* The rows of the whole grid that lie in the box: where their part of a whole vector begins. */
-static int64_t first_of(const gsw_shared_level *s) {
-    const gsw_frame *f = &s->rows.ghosts.frame;
-    return f->e[0] * f->e[1] * f->low[2];
 }
 
 /* All processes get b of a level that is brought together. */
@@ -276,14 +297,25 @@ static gsw_status open_narrow(const gsw_multigrid *mg, gsw_level *level,
     return GSW_SUCCESS;
 }
 
+/* The own rows of the next level. On devices they are part of its wide frame, which is not there
+ * yet. */
+static gsw_status open_own(const gsw_level *level, gsw_partition *coarse,
+                           gsw_distributed_matrix **own) {
+    const gsw_stencil *stencil = &level->transfer->coarse_stencil;
+    const gsw_status status =
+        on_device(level)
+            ? gsw_distributed_matrix_begin(coarse, stencil, GSW_F64,
+                                           (const void *const *)level->shared->product.values, own)
+            : gsw_distributed_matrix_reserve(coarse, stencil, own);
+    return gsw_distributed_matrix_end(coarse, status, *own, own);
+}
+
 gsw_status gsw_shared_open_transfer(const gsw_multigrid *mg, int number, gsw_partition *coarse) {
     gsw_level *level = mg->level[number], *next = mg->level[number + 1];
     gsw_shared_level *s = level->shared;
     gsw_partition *p = s->partition;
     gsw_distributed_matrix *own = NULL;
-    gsw_status status =
-        gsw_distributed_matrix_reserve(coarse, &level->transfer->coarse_stencil, &own);
-    status = gsw_distributed_matrix_end(coarse, status, own, &own);
+    gsw_status status = open_own(level, coarse, &own);
     if (status == GSW_SUCCESS && own != NULL)
         status = gsw_partition_agree(p, gsw_shared_open(mg, coarse, own, next));
     else
@@ -327,7 +359,7 @@ static gsw_status keep_rows(const gsw_level *level, const gsw_distributed_matrix
         const double *from =
             product->values[mirrored ? gsw_stencil_find(stencil, (gsw_offset){-o.dx, -o.dy, -o.dz})
                                      : e];
-        double *own = (double *)to->moved + e * to->points;
+        double *own = (double *)(uintptr_t)to->values[e];
         if (on_device(level))
             GSW_TRY(context->ops->copy(context, to->points, from + frame->nx * frame->ny * low[2],
                                        own));
@@ -410,7 +442,7 @@ gsw_status gsw_shared_restrict(const gsw_multigrid *mg, const gsw_level *level,
     const int device = on_device(level);
     gsw_shared_level *s = level->shared, *t = next->shared;
     const size_t size = gsw_dtype_size(mg->options.cycle_type);
-    void *b = !t->together ? next->b : device ? advanced(next->b, first_of(t), size) : t->b;
+    void *b = !t->together ? next->b : device ? advanced(next->b, first_of(&t->rows), size) : t->b;
     void *from = device ? frame_around(&s->fine, level->residual) : s->fine_frame;
     void *to = device ? frame_around(&s->coarse, b) : s->coarse_frame;
     GSW_TRY(gsw_ghosts_update(&s->fine, level->residual, from));
@@ -434,7 +466,7 @@ static gsw_status find_coarse(const gsw_multigrid *mg, const gsw_level *level,
         return gsw_ghosts_update(&s->coarse, next->x, *frame);
     }
     if (device) {
-        *frame = frame_around(&s->coarse, advanced(next->x, first_of(t), size));
+        *frame = frame_around(&s->coarse, advanced(next->x, first_of(&t->rows), size));
         return GSW_SUCCESS;
     }
     const gsw_grid *g = &t->partition->grid;

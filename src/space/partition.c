@@ -678,6 +678,8 @@ gsw_status gsw_partition_slabs(gsw_partition *boxes, gsw_partition **slabs) {
 void gsw_partition_destroy(gsw_partition *p) {
     if (!p)
         return;
+    if (p->drop_idle && p->idle_windows)
+        p->drop_idle(p);
     leave_sums(p);
     gsw_partition_free(p, p->answers);
     for (int axis = 0; axis < 3; axis++)

@@ -18,6 +18,8 @@ struct gsw_partition {
     char *answers;         /* of all processes: room for gathers */
     gsw_partition *finest; /* itself, or the partition that it is a coarser level of */
     gsw_partition *older;  /* that set the context's sums before it; NULL: none */
+    void *idle_windows;    /* of the finest one (windows.c), */
+    void (*drop_idle)(gsw_partition *partition); /* and what frees them; NULL: there are none */
 };
 
 /* The partition of a matrix whose rows several processes share; NULL: this process has them all. */
