@@ -678,7 +678,7 @@ gsw_status gsw_partition_slabs(gsw_partition *boxes, gsw_partition **slabs) {
 void gsw_partition_destroy(gsw_partition *p) {
     if (!p)
         return;
-    if (p->drop_idle && p->idle_windows)
+    if (p == p->finest && p->idle_windows) /* others have copies */
         p->drop_idle(p);
     leave_sums(p);
     gsw_partition_free(p, p->answers);
