@@ -237,18 +237,28 @@ struct part_of_matrix {
 /* The part of a matrix that a sweep of sections leaves (multigrid_ops.h). All of its terms are
  * near: those ahead of the sweep, and at the edges of sections those behind it, in the section
  * before. */
-template <typename Coefficient>
-near_terms<Coefficient> rest_terms(const gsw_matrix *matrix, int down, int64_t section,
-                                   int64_t below = 0, int64_t above = 0) {
-    const part_of_matrix ahead(matrix, down ? -1 : 1, false), behind(matrix, down ? 1 : -1, true);
-    near_terms<Coefficient> terms =
-        narrow_terms<BATCH>(gather_terms<Coefficient>(&ahead.matrix, below, above));
-    terms.section = static_cast<uint32_t>(section);
-    terms.planes = static_cast<uint32_t>(matrix->grid.nz);
-    terms.edge_batches = add_batches<BATCH>(gather_terms<Coefficient>(&behind.matrix, below, above),
-                                            terms.batches, down ? AT_END : AT_BEGIN, &terms);
-    return terms;
-}
+template <typename Coefficient> struct rest_of_sections {
+    stencil_terms<Coefficient> ahead, behind;
+    uint32_t section, planes, edge;
+
+    rest_of_sections(const gsw_matrix *matrix, int down, int64_t sections, int64_t below = 0,
+                     int64_t above = 0)
+        : section(static_cast<uint32_t>(sections)), planes(static_cast<uint32_t>(matrix->grid.nz)),
+          edge(down ? AT_END : AT_BEGIN) {
+        const part_of_matrix first(matrix, down ? -1 : 1, false),
+            second(matrix, down ? 1 : -1, true);
+        ahead = gather_terms<Coefficient>(&first.matrix, below, above);
+        behind = gather_terms<Coefficient>(&second.matrix, below, above);
+    }
+
+    template <int batch> near_terms<Coefficient> terms() const {
+        near_terms<Coefficient> near = narrow_terms<batch>(ahead);
+        near.section = section;
+        near.planes = planes;
+        near.edge_batches = add_batches<batch>(behind, near.batches, edge, &near);
+        return near;
+    }
+};
 
 } // namespace
 
