@@ -507,6 +507,37 @@ START_TEST(drift_ends_the_form) {
 }
 END_TEST
 
+/* Central differences of a strong wind: the vectors of the form grow by many orders of magnitude,
+ * and rounding errors of x^ become errors of x of that size. */
+START_TEST(x_is_no_worse_than_at_the_start) {
+    const gsw_grid g = {64, 64, 64};
+    oracle_matrix *wind = oracle_random(&g, oracle_stencil_named("D3N7"), 1, ORACLE_POSITIVE);
+    const gsw_stencil *stencil = &wind->view.stencil;
+    for (int64_t row = 0; row < oracle_points(&g); row++) {
+        const int64_t at[3] = {row % g.nx, row / g.nx % g.ny, row / g.nx / g.ny};
+        for (int32_t e = 0; e < stencil->count; e++) {
+            const gsw_offset o = stencil->offsets[e];
+            const int axis = o.dx != 0 ? 0 : o.dy != 0 ? 1 : 2, sign = o.dx + o.dy + o.dz;
+            const double along = 5 * sign * (const double[]){1, 0.7, 0.4}[axis];
+            const int64_t to = at[axis] + sign;
+            ((double *)wind->arrays[e])[row] = e == stencil->center ? 6
+                                               : to < 0 || to >= 64 ? 0
+                                                                    : -1 - along;
+        }
+    }
+    const model s = factored(&wind->view, &(gsw_factor_options){.kind = GSW_ILU0});
+    for (int64_t i = 0; i < s.n; i++)
+        ((double *)s.b)[i] = 1;
+    gsw_krylov_result result;
+    const gsw_status status = solve_in(GSW_EISENSTAT_ALWAYS, &s, GSW_BICGSTAB,
+                                       (gsw_krylov_options){.rtol = 1e-8}, &result);
+    ck_assert(status == GSW_SUCCESS || status == GSW_ERROR_NOT_CONVERGED);
+    ck_assert_int_gt(result.eisenstat, 0);
+    ck_assert_double_le(result.residual, 1);
+    oracle_free(wind);
+}
+END_TEST
+
 /* The same bits for any number of threads. */
 START_TEST(threads) {
     gsw_context *const usual = context;
@@ -550,6 +581,7 @@ int main(int argc, char **argv) {
         tcase_add_test(tc, larger_grids);
     } else {
         tcase_add_test(tc, drift_ends_the_form);
+        tcase_add_test(tc, x_is_no_worse_than_at_the_start);
         tcase_add_test(tc, threads);
         tcase_add_test(tc, the_default_on_this_backend);
     }

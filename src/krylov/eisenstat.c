@@ -144,6 +144,7 @@ typedef struct split_run {
     int64_t own;           /* number of the first work vector after those of the method */
     double *start;         /* x0; NULL: 0 */
     double residual, norm; /* ||b - A x|| and ||r^|| as last measured */
+    int measured;          /* the former for the present x */
     int reached;           /* how often the inner method has reached its target */
     gsw_krylov_truth *truth;
     int *known; /* `truth` is that of the outer x */
@@ -188,7 +189,7 @@ static gsw_status leave_with(const split_run *s, const double *x_hat, double *t,
 }
 
 static gsw_status leave(split_run *s) {
-    *s->known = 0;
+    *s->known = s->measured = 0;
     return leave_with(s, s->inner.x, own_vector(s, SCRATCH), s->start, s->outer->x);
 }
 
@@ -225,6 +226,7 @@ static gsw_status measure(split_run *s) {
         GSW_TRY(gsw_krylov_residual(run, r));
         GSW_TRY(gsw_krylov_norm(run, r, &s->residual));
     }
+    s->measured = 1;
     run->norm = s->residual;
     run->reached = s->residual <= run->target;
     return GSW_SUCCESS;
@@ -236,6 +238,14 @@ static gsw_status go_back(split_run *s) {
     *s->known = 0;
     return s->start != NULL ? gsw_krylov_copy(run, s->start, run->x)
                             : run->context->ops->fill(run->context, run->n, 0, run->x);
+}
+
+/* x0 in place of an x that is worse: where vectors have grown far beyond b, rounding errors of x^
+ * can come back as a large error of x, although r^ has become small. */
+static gsw_status keep_better(split_run *s, double before) {
+    if (!s->measured)
+        GSW_TRY(measure(s));
+    return s->residual <= before ? GSW_SUCCESS : go_back(s);
 }
 
 /* x after a breakdown. */
@@ -370,8 +380,11 @@ gsw_status gsw_split_form_iterate(gsw_split_form *form, gsw_krylov_run *run, int
     if (!same)
         return GSW_SUCCESS;
     *begun = 1;
+    const double before = s.residual;
     const gsw_quiet quiet = gsw_quiet_begin(context);
-    const gsw_status status = iterate(&s);
+    gsw_status status = iterate(&s);
+    if (status == GSW_SUCCESS && !run->reached && !run->stopped)
+        status = keep_better(&s, before);
     gsw_krylov_queue_close(&s.queue);
     gsw_krylov_forget(&s.inner);
     return gsw_quiet_settle(context, &quiet, status, 0);
