@@ -3,6 +3,10 @@
 # program of test_petsc_plugin.sh gets as many iterations and as small an error there as on the host:
 # ILU(0), IC(0), multigrid, new values, the transpose, either kind of stream, vectors on the host.
 #
+# On two processes with slabs in z, each with a GPU of its own where there are two, the solves take as
+# many iterations as on one (MPIEXEC: the launcher and its option before the number; empty: these are
+# left out).
+#
 # Usage: test_petsc_gpu.sh PROGRAM PLUGIN [EXTENT]. The grid is a cube of EXTENT (32). Counts its
 # checks, prints those that fail, and exits nonzero if any did. Exits with 77 and one line where
 # PETSc or gridsweep was built without CUDA, or no device answers.
@@ -120,6 +124,34 @@ report $? 'a matrix on the host, solves on the GPU'
 says 'backend cuda'
 small_errors
 report $? "a matrix on the host: $(grep '^solve' out)"
+
+# Two processes: the iterations of one, for new values, too.
+both() { # both NAME ARGUMENTS...
+    name=$1
+    shift
+    # shellcheck disable=SC2086
+    run $on_gpu -pc_type gridsweep -second_solve "$@"
+    report $? "$name, one GPU"
+    mv out one
+    # shellcheck disable=SC2086
+    $MPIEXEC 2 "$program" -da_grid_x "$extent" -da_grid_y "$extent" -da_grid_z "$extent" \
+        -da_processors_x 1 -da_processors_y 1 -ksp_rtol 1e-10 -dll_prepend "$plugin" -ksp_view \
+        $on_gpu -pc_type gridsweep -second_solve "$@" >out 2>err </dev/null
+    report $? "$name, two processes"
+    says 'backend cuda'
+    says 'type: mpiaijcusparse'
+    small_errors
+    report $? "$name: $(grep '^solve' out)"
+    [ "$(iterations one)" = "$(iterations out)" ]
+    report $? "$name: $(iterations one) on one, $(iterations out) on two"
+    echo "$name: $(grep '^solve' out | paste -s -d ';')"
+}
+if [ -n "${MPIEXEC:-}" ]; then
+    both 'two processes, cg, ilu' -ksp_type cg -pc_gridsweep_type ilu
+    both 'two processes, gmres, ilu' -ksp_type gmres -problem convection -pc_gridsweep_type ilu
+    both 'two processes, cg, multigrid' -ksp_type cg
+    both 'two processes, cg, auto' -ksp_type cg -pc_gridsweep_type auto
+fi
 
 # Nothing crosses the bus for a solve: PETSc counts what it copies.
 # shellcheck disable=SC2086

@@ -19,6 +19,8 @@ struct gsw_petsc_distributed {
     gsw_transport *transport; /* NULL for a single process */
     gsw_partition *partition;
     double *values; /* one array per offset */
+    void *moved;    /* the same in the memory of a GPU; NULL: the library reads `values` */
+    size_t bytes;   /* of them */
     const void *array[GSW_STENCIL_MAX];
     gsw_matrix matrix;
 };
@@ -36,22 +38,18 @@ typedef struct request {
 /* ---- Options ----------------------------------------------------------------------------------
  */
 
-static PetscErrorCode read_options(PC pc, request *r, gsw_context_options *context) {
+static PetscErrorCode read_options(PC pc, gsw_petsc_place *place, request *r) {
     const char *prefix;
     PetscReal limit = 60;
     PetscFunctionBegin;
     PetscCall(PCGetOptionsPrefix(pc, &prefix));
-    PetscCall(gsw_petsc_read_place(r->comm, prefix, "pc_gridsweep", context, &r->given));
     PetscOptionsBegin(r->comm, prefix, "gridsweep on several processes", "PC");
     PetscCall(PetscOptionsReal("-pc_gridsweep_wait_limit", "Seconds to wait for another process",
                                NULL, limit, &limit, NULL));
     PetscOptionsEnd();
     PetscCheck(limit > 0 && limit < 1e9, r->comm, PETSC_ERR_ARG_OUTOFRANGE,
                "-pc_gridsweep_wait_limit %g is not in (0, 1e9)", (double)limit);
-    PetscCheck(context->backend != GSW_BACKEND_CUDA, r->comm, PETSC_ERR_SUP,
-               "-pc_gridsweep_backend cuda: gridsweep takes matrices of type mpiaij on the CPU "
-               "only");
-    context->backend = GSW_BACKEND_CPU; /* for auto, too */
+    PetscCall(gsw_petsc_open_context(place, r->comm, prefix, "pc_gridsweep", r->matrix, &r->given));
     r->wait_limit = limit;
     PetscFunctionReturn(0);
 }
@@ -271,28 +269,40 @@ static PetscErrorCode open_partition(gsw_petsc_distributed *d, const gsw_petsc_p
     PetscFunctionReturn(0);
 }
 
+/* Brings the values to where the library reads them. */
+static gsw_status move_values(gsw_petsc_distributed *d, const gsw_petsc_place *place) {
+    return d->moved ? gsw_memory_upload(place->context, d->moved, d->values, d->bytes)
+                    : GSW_SUCCESS;
+}
+
 /* The rows of the process, in new arrays. */
 static PetscErrorCode open_matrix(gsw_petsc_distributed *d, const gsw_petsc_place *place,
                                   const request *r, const gsw_petsc_rows *rows) {
     const gsw_stencil *stencil = &place->stencil;
     const gsw_stencil_array array = {.values = d->array, .value_type = GSW_F64};
-    gsw_status status;
+    gsw_status status = GSW_SUCCESS;
     PetscInt bad;
     PetscFunctionBegin;
-    d->values = malloc((size_t)stencil->count * (size_t)rows->count * sizeof *d->values);
+    d->bytes = (size_t)stencil->count * (size_t)rows->count * sizeof *d->values;
+    d->values = malloc(d->bytes);
     PetscCheck(d->values, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the rows of a process");
+    if (gsw_petsc_on_device(place))
+        status = gsw_memory_alloc(place->context, d->bytes, &d->moved);
+    const double *first = d->moved ? d->moved : d->values;
     for (int32_t e = 0; e < stencil->count; e++)
-        d->array[e] = d->values + (size_t)e * (size_t)rows->count;
+        d->array[e] = first + (size_t)e * (size_t)rows->count;
     gsw_petsc_rows_values(rows, &d->layout, stencil, d->values, &bad);
     PetscCheck(bad < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
                "own row %" PetscInt_FMT " has a coupling outside the stencil", bad);
-    status = gsw_partition_matrix_from_stencil(d->partition, stencil, &array, &d->matrix);
+    if (status == GSW_SUCCESS)
+        status = move_values(d, place);
+    if (status == GSW_SUCCESS)
+        status = gsw_partition_matrix_from_stencil(d->partition, stencil, &array, &d->matrix);
     PetscCall(gsw_petsc_check(r->comm, place, status, PETSC_ERR_LIB, "taking the matrix"));
     PetscFunctionReturn(0);
 }
 
 static PetscErrorCode open_context(gsw_petsc_place *place, PC pc, request *r) {
-    gsw_context_options options = {.size = sizeof options, .backend = GSW_BACKEND_CPU};
     PetscInt rows, columns;
     int squares[2];
     PetscFunctionBegin;
@@ -302,8 +312,7 @@ static PetscErrorCode open_context(gsw_petsc_place *place, PC pc, request *r) {
     PetscCallMPI(MPI_Allreduce(&squares[0], &squares[1], 1, MPI_INT, MPI_MIN, r->comm));
     PetscCheck(squares[1], r->comm, PETSC_ERR_ARG_SIZ,
                "a process has not as many columns of the matrix as rows");
-    PetscCall(read_options(pc, r, &options));
-    PetscCall(gsw_petsc_open_context(place, r->comm, "pc_gridsweep", &options));
+    PetscCall(read_options(pc, place, r));
     place->points = rows;
     PetscCall(gsw_petsc_find_dmda(pc, r->matrix, &r->dm, &r->of_dm));
     PetscFunctionReturn(0);
@@ -336,6 +345,9 @@ PetscErrorCode gsw_petsc_distributed_refill(gsw_petsc_distributed *d, const gsw_
     PetscCall(gsw_petsc_rows_open(&rows, matrix));
     gsw_petsc_rows_values(&rows, &d->layout, &place->stencil, d->values, &bad);
     PetscCall(gsw_petsc_rows_close(&rows));
+    if (bad < 0)
+        PetscCall(gsw_petsc_check(PETSC_COMM_SELF, place, move_values(d, place), PETSC_ERR_LIB,
+                                  "bringing the values to the GPU"));
     sound[0] = bad < 0;
     PetscCallMPI(MPI_Allreduce(&sound[0], &sound[1], 1, MPI_INT, MPI_MIN,
                                PetscObjectComm((PetscObject)matrix)));
@@ -362,9 +374,11 @@ PetscErrorCode gsw_petsc_distributed_view(const gsw_petsc_distributed *d, gsw_sc
     PetscFunctionReturn(0);
 }
 
-void gsw_petsc_distributed_close(gsw_petsc_distributed *d) {
+void gsw_petsc_distributed_close(gsw_petsc_distributed *d, gsw_petsc_place *place) {
     if (!d)
         return;
+    if (place->context)
+        gsw_memory_free(place->context, d->moved);
     gsw_partition_destroy(d->partition);
     close_transport(d->transport);
     gsw_petsc_layout_close(&d->layout);

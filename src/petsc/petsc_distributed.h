@@ -1,4 +1,5 @@
-/* petsc_distributed.h: a matrix of type mpiaij as one of the library, on one process or several. */
+/* petsc_distributed.h: a matrix of type mpiaij or mpiaijcusparse as one of the library, on one
+ * process or several. */
 #ifndef GSW_PETSC_DISTRIBUTED_H
 #define GSW_PETSC_DISTRIBUTED_H
 
@@ -25,6 +26,6 @@ PetscErrorCode gsw_petsc_distributed_view(const gsw_petsc_distributed *d, gsw_sc
                                           PetscViewer viewer);
 
 /* NULL is allowed. */
-void gsw_petsc_distributed_close(gsw_petsc_distributed *d);
+void gsw_petsc_distributed_close(gsw_petsc_distributed *d, gsw_petsc_place *place);
 
 #endif

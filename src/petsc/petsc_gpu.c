@@ -8,7 +8,8 @@
 PetscErrorCode gsw_petsc_gpu_has(Mat matrix, PetscBool *has) {
     PetscBool bound = PETSC_FALSE;
     PetscFunctionBegin;
-    PetscCall(PetscObjectTypeCompare((PetscObject)matrix, MATSEQAIJCUSPARSE, has));
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)matrix, has, MATSEQAIJCUSPARSE,
+                                        MATMPIAIJCUSPARSE, ""));
     if (*has)
         PetscCall(MatBoundToCPU(matrix, &bound));
     if (bound)

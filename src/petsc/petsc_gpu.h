@@ -1,5 +1,5 @@
-/* petsc_gpu.h: matrices that PETSc keeps on a GPU (type seqaijcusparse), and the stream on which
- * PETSc works there.
+/* petsc_gpu.h: matrices that PETSc keeps on GPUs (types seqaijcusparse and mpiaijcusparse), and the
+ * stream on which PETSc works there.
  *
  * Where PETSc has no CUDA or is older than 3.20, which cannot name its stream, no matrix counts as
  * one on a GPU. The other functions then end in an error. */
@@ -19,8 +19,8 @@ PetscErrorCode gsw_petsc_gpu_stream(int *device, void **stream, PetscBool *block
 /* Waits until the work on the stream of PETSc's current context is done. */
 PetscErrorCode gsw_petsc_gpu_wait(void);
 
-/* The arrays on the GPU. csr->rows and csr->nonzeros are known already. Copies the values to the
- * GPU first where PETSc has newer ones on the host. */
+/* The arrays on the GPU of a seqaijcusparse. csr->rows and csr->nonzeros are known already. Copies
+ * the values to the GPU first where PETSc has newer ones on the host. */
 PetscErrorCode gsw_petsc_gpu_get_csr(Mat matrix, gsw_csr *csr);
 PetscErrorCode gsw_petsc_gpu_restore_csr(Mat matrix, gsw_csr *csr);
 

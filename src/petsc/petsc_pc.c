@@ -48,7 +48,7 @@ static void clear(pc_data *data) {
     if (data->self)
         data->kind->clear(data->self);
     free(data->self);
-    gsw_petsc_distributed_close(data->distributed);
+    gsw_petsc_distributed_close(data->distributed, &data->place);
     gsw_petsc_place_close(&data->place);
     memset(data, 0, sizeof *data);
 }

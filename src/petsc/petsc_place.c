@@ -211,8 +211,8 @@ PetscErrorCode gsw_petsc_read_place(MPI_Comm comm, const char *prefix, const cha
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode gsw_petsc_open_context(gsw_petsc_place *place, MPI_Comm comm, const char *family,
-                                      const gsw_context_options *options) {
+static PetscErrorCode create_context(gsw_petsc_place *place, MPI_Comm comm, const char *family,
+                                     const gsw_context_options *options) {
     const gsw_status status = gsw_context_create(options, &place->context);
     PetscFunctionBegin;
     /* Without a context there is no message, so this text gives the most likely reason. */
@@ -220,6 +220,36 @@ PetscErrorCode gsw_petsc_open_context(gsw_petsc_place *place, MPI_Comm comm, con
                "gridsweep, -%s_backend %s: %s", family, gsw_backend_name(options->backend),
                gsw_status_text(status));
     PetscCall(gsw_petsc_check(comm, place, status, PETSC_ERR_LIB, "making a context"));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode gsw_petsc_open_context(gsw_petsc_place *place, MPI_Comm comm, const char *prefix,
+                                      const char *family, Mat matrix, gsw_grid *given) {
+    gsw_context_options options = {.size = sizeof options};
+    PetscBool on_gpu, blocking = PETSC_TRUE;
+    PetscMPIInt processes;
+    PetscFunctionBegin;
+    PetscCall(gsw_petsc_gpu_has(matrix, &on_gpu));
+    options.backend = on_gpu ? GSW_BACKEND_AUTO : GSW_BACKEND_CPU;
+    PetscCall(gsw_petsc_read_place(comm, prefix, family, &options, given));
+    PetscCallMPI(MPI_Comm_size(comm, &processes));
+    if (!on_gpu && processes > 1) { /* PETSc alone knows which GPU is whose */
+        PetscCheck(options.backend != GSW_BACKEND_CUDA, comm, PETSC_ERR_SUP,
+                   "-%s_backend cuda: on several processes gridsweep takes matrices of type "
+                   "mpiaijcusparse to GPUs, and others to the CPU",
+                   family);
+        options.backend = GSW_BACKEND_CPU;
+    }
+    if (on_gpu && options.backend != GSW_BACKEND_CPU)
+        PetscCall(gsw_petsc_gpu_stream(&options.device, &options.stream, &blocking));
+    /* PETSc itself leaves work on the default stream: copies, and products with a matrix that is
+     * older than its device context. A non-blocking stream does not wait for that work. */
+    if (!blocking)
+        options.stream = NULL;
+    PetscCall(create_context(place, comm, family, &options));
+    place->on_gpu = on_gpu && gsw_petsc_on_device(place);
+    place->device = options.device;
+    place->stream = options.stream;
     PetscFunctionReturn(0);
 }
 
@@ -264,23 +294,9 @@ static PetscErrorCode detect(gsw_petsc_place *place, Mat matrix, const gsw_grid 
 
 PetscErrorCode gsw_petsc_place_open(gsw_petsc_place *place, const char *prefix, const char *family,
                                     Mat matrix, const gsw_grid *known) {
-    gsw_context_options options = {.size = sizeof options};
     gsw_grid given = {0};
-    PetscBool on_gpu, blocking = PETSC_TRUE;
     PetscFunctionBegin;
-    PetscCall(gsw_petsc_gpu_has(matrix, &on_gpu));
-    options.backend = on_gpu ? GSW_BACKEND_AUTO : GSW_BACKEND_CPU;
-    PetscCall(gsw_petsc_read_place(PETSC_COMM_SELF, prefix, family, &options, &given));
-    if (on_gpu && options.backend != GSW_BACKEND_CPU)
-        PetscCall(gsw_petsc_gpu_stream(&options.device, &options.stream, &blocking));
-    /* PETSc itself leaves work on the default stream: copies, and products with a matrix that is
-     * older than its device context. A non-blocking stream does not wait for that work. */
-    if (!blocking)
-        options.stream = NULL;
-    PetscCall(gsw_petsc_open_context(place, PETSC_COMM_SELF, family, &options));
-    place->on_gpu = on_gpu && gsw_petsc_on_device(place);
-    place->device = options.device;
-    place->stream = options.stream;
+    PetscCall(gsw_petsc_open_context(place, PETSC_COMM_SELF, prefix, family, matrix, &given));
     if (given.nx > 0)
         known = &given;
     PetscCall(detect(place, matrix, known));

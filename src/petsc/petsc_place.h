@@ -29,8 +29,7 @@ typedef struct gsw_petsc_place {
     int64_t points, nonzeros;
     int strays;    /* the matrix stores zeros outside the stencil, so it is copied without them */
     double *b, *x; /* with CUDA: buffers of vectors on the host, or NULL */
-    int on_gpu;    /* with CUDA: shares the GPU and the stream of a PETSc matrix of type
-                      seqaijcusparse */
+    int on_gpu;    /* with CUDA: shares the GPU and the stream of a PETSc matrix on a GPU */
     int device;    /* the number of that GPU */
     void *stream;  /* and the stream of the context */
 } gsw_petsc_place;
@@ -46,14 +45,15 @@ PetscErrorCode gsw_petsc_check(MPI_Comm comm, const gsw_petsc_place *place, gsw_
 PetscErrorCode gsw_petsc_read_place(MPI_Comm comm, const char *prefix, const char *family,
                                     gsw_context_options *context, gsw_grid *grid);
 
-/* Creates the place's context. */
-PetscErrorCode gsw_petsc_open_context(gsw_petsc_place *place, MPI_Comm comm, const char *family,
-                                      const gsw_context_options *options);
+/* Does so, and creates the place's context: where PETSc has the matrix, unless an option says
+ * otherwise. On a GPU the context takes PETSc's stream, or CUDA's default stream where PETSc's is
+ * non-blocking. */
+PetscErrorCode gsw_petsc_open_context(gsw_petsc_place *place, MPI_Comm comm, const char *prefix,
+                                      const char *family, Mat matrix, gsw_grid *given);
 
 /* Does both for a matrix of type seqaij or seqaijcusparse, and finds its grid and stencil. `known`
- * is the grid where no option names one; NULL: the grid is found. On a GPU the context takes
- * PETSc's stream, or CUDA's default stream where PETSc's is non-blocking. The place must be closed
- * after an error, too. */
+ * is the grid where no option names one; NULL: the grid is found. The place must be closed after an
+ * error, too. */
 PetscErrorCode gsw_petsc_place_open(gsw_petsc_place *place, const char *prefix, const char *family,
                                     Mat matrix, const gsw_grid *known);
 void gsw_petsc_place_close(gsw_petsc_place *place);
