@@ -41,7 +41,7 @@ says() { # says PATTERN: a line of the output matches
 
 run() { # run ARGUMENTS...
     "$program" -da_grid_x "$extent" -da_grid_y "$extent" -da_grid_z "$extent" -ksp_rtol 1e-10 \
-        -dll_prepend "$plugin" -ksp_view "$@" >out 2>err </dev/null
+        -use_gpu_aware_mpi 0 -dll_prepend "$plugin" -ksp_view "$@" >out 2>err </dev/null
 }
 
 skip() {
@@ -135,7 +135,8 @@ both() { # both NAME ARGUMENTS...
     mv out one
     # shellcheck disable=SC2086
     $MPIEXEC 2 "$program" -da_grid_x "$extent" -da_grid_y "$extent" -da_grid_z "$extent" \
-        -da_processors_x 1 -da_processors_y 1 -ksp_rtol 1e-10 -dll_prepend "$plugin" -ksp_view \
+        -da_processors_x 1 -da_processors_y 1 -ksp_rtol 1e-10 -use_gpu_aware_mpi 0 \
+        -dll_prepend "$plugin" -ksp_view \
         $on_gpu -pc_type gridsweep -second_solve "$@" >out 2>err </dev/null
     report $? "$name, two processes"
     says 'backend cuda'
