@@ -6,47 +6,15 @@
 set -u
 
 program=$1
-case $program in /*) ;; *) program=$PWD/$program ;; esac
 sources=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 # The names in the list of stencils, which generates everything else about them.
 stencils=$(sed -n 's/^ *ROW(\(D[23]N[0-9]*[XYZ]*\),.*/\1/p' "$sources/kernels/common/stencils.h")
-work=$(mktemp -d "${TMPDIR:-/tmp}/gridsweep-test.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+. "$(dirname "$0")/reporting.sh"
 # Waiting threads must not starve each other where tests share the cores.
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-2}"
 # The user's own files of `gridsweep tune` are left alone.
+work=$PWD
 export XDG_CACHE_HOME="$work/cache"
-passed=0
-failed=0
-
-report() { # report STATUS NAME
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        [ ! -s err ] || sed 's/^/    stderr: /' err | head -n 5
-    fi
-}
-
-# expect CODE NAME ARGUMENTS...: runs the program, keeps its output in out and err.
-expect() {
-    code=$1
-    name=$2
-    shift 2
-    "$program" "$@" >out 2>err </dev/null
-    got=$?
-    [ "$got" -eq "$code" ]
-    report $? "$name: gridsweep $*: exit code $got, not $code"
-}
-
-check() { # check NAME COMMAND...: the command must succeed
-    name=$1
-    shift
-    "$@" >/dev/null 2>&1
-    report $? "$name: $*"
-}
 
 refuse() { # refuse NAME COMMAND...: the command must fail
     name=$1
@@ -56,11 +24,6 @@ refuse() { # refuse NAME COMMAND...: the command must fail
     else
         report 0 "$name"
     fi
-}
-
-says() { # says FILE PATTERN: a line of the file matches
-    grep -q -e "$2" "$1"
-    report $? "$1 holds no '$2'"
 }
 
 # Bad usage: exit code 2, the command's name, a hint, nothing on stdout.
@@ -1881,5 +1844,4 @@ refuse "two files then" cmp y.mtx hard.mtx
 
 refuse "no temporary files are left" sh -c "ls -A . far | grep -e '\.tmp' -e gridsweep-"
 
-echo "$passed checks passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

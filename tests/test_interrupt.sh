@@ -10,29 +10,14 @@ set -u
 
 program=$1
 count=${2:-20}
-case $program in /*) ;; *) program=$PWD/$program ;; esac
-work=$(mktemp -d "${TMPDIR:-/tmp}/gridsweep-test.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+. "$(dirname "$0")/reporting.sh"
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-2}"
-export XDG_CACHE_HOME="$work/cache"
-passed=0
-failed=0
+export XDG_CACHE_HOME="$PWD/cache"
 mkdir to old new
-
-report() { # report STATUS NAME
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        [ ! -s log ] || sed 's/^/    /' log | head -n 5
-    fi
-}
 
 # run ARGUMENTS...: the program, not in the background, where a shell has it ignore SIGINT.
 run() {
-    (exec sh -c 'echo $$ >pid && exec "$@"' sh "$program" "$@") >log 2>&1 </dev/null
+    (exec sh -c 'echo $$ >pid && exec "$@"' sh "$program" "$@") >err 2>&1 </dev/null
 }
 
 temporary_there() {
@@ -163,5 +148,4 @@ END
     report $? "the program ends by the signal itself"
 fi
 
-echo "$passed checks passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -15,29 +15,8 @@ set -u
 program=$1
 plugin=$2
 extent=${3:-32}
-case $program in /*) ;; *) program=$PWD/$program ;; esac
-case $plugin in /*) ;; *) plugin=$PWD/$plugin ;; esac
-work=$(mktemp -d "${TMPDIR:-/tmp}/gridsweep-test.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+. "$(dirname "$0")/reporting.sh"
 export OMP_NUM_THREADS=1
-passed=0
-failed=0
-
-report() { # report STATUS NAME
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        [ ! -s err ] || sed 's/^/    stderr: /' err | head -n 5
-    fi
-}
-
-says() { # says PATTERN: a line of the output matches
-    grep -q -e "$1" out
-    report $? "the output holds no '$1'"
-}
 
 run() { # run ARGUMENTS...
     "$program" -da_grid_x "$extent" -da_grid_y "$extent" -da_grid_z "$extent" -ksp_rtol 1e-10 \
@@ -79,9 +58,9 @@ same() {
     # shellcheck disable=SC2086
     run $on_gpu "$@"
     report $? "$name, GPU"
-    says 'backend cuda'
-    says 'type: seqaijcusparse'
-    says '^solve 1: .* CONVERGED_'
+    says out 'backend cuda'
+    says out 'type: seqaijcusparse'
+    says out '^solve 1: .* CONVERGED_'
     small_errors
     report $? "$name: $(grep '^solve' out)"
     [ "$(iterations host)" = "$(iterations out)" ]
@@ -115,13 +94,13 @@ done
 # shellcheck disable=SC2086
 run $on_gpu $ilu -mat_gridsweep_backend cpu
 report $? 'a matrix on the GPU, solves on the CPU'
-says 'backend cpu'
+says out 'backend cpu'
 small_errors
 report $? "solves on the CPU: $(grep '^solve' out)"
 # shellcheck disable=SC2086
 run $ilu -mat_gridsweep_backend cuda
 report $? 'a matrix on the host, solves on the GPU'
-says 'backend cuda'
+says out 'backend cuda'
 small_errors
 report $? "a matrix on the host: $(grep '^solve' out)"
 
@@ -139,8 +118,8 @@ both() { # both NAME ARGUMENTS...
         -dll_prepend "$plugin" -ksp_view \
         $on_gpu -pc_type gridsweep -second_solve "$@" >out 2>err </dev/null
     report $? "$name, two processes"
-    says 'backend cuda'
-    says 'type: mpiaijcusparse'
+    says out 'backend cuda'
+    says out 'type: mpiaijcusparse'
     small_errors
     report $? "$name: $(grep '^solve' out)"
     [ "$(iterations one)" = "$(iterations out)" ]
@@ -161,5 +140,4 @@ report $? 'the log'
 awk '$1 == "MatSolve" { found = 1; if ($(NF - 4) + $(NF - 2) > 0) bad = 1 } END { exit bad || !found }' out
 report $? "MatSolve copies: $(grep '^MatSolve ' out)"
 
-echo "$passed checks passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -15,40 +15,14 @@ program=$1
 plugin=$2
 extent=${3:-32}
 repeats=${4:-0}
-case $program in /*) ;; *) program=$PWD/$program ;; esac
-case $plugin in /*) ;; *) plugin=$PWD/$plugin ;; esac
-work=$(mktemp -d "${TMPDIR:-/tmp}/gridsweep-test.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+. "$(dirname "$0")/reporting.sh"
 export OMP_NUM_THREADS=1
-passed=0
-failed=0
 
 mpiexec=${MPIEXEC:-mpiexec}
 many=
 if "$mpiexec" --version 2>&1 | grep -q -e 'Open MPI' -e OpenRTE; then
     many='--oversubscribe --allow-run-as-root'
 fi
-
-report() { # report STATUS NAME
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        [ ! -s err ] || sed 's/^/    stderr: /' err | head -n 5
-    fi
-}
-
-says() { # says FILE PATTERN: a line of the file matches
-    grep -q -e "$2" "$1"
-    report $? "$1 holds no '$2'"
-}
-
-lacks() { # lacks FILE PATTERN: no line of the file matches
-    ! grep -q -e "$2" "$1"
-    report $? "$1 holds '$2'"
-}
 
 # run RANKS ARGUMENTS...: the program on the grid; its output goes to out and err.
 run() {
@@ -72,7 +46,7 @@ run_gridsweep() {
     run "$ranks" -dll_prepend "$plugin" "-${sub}pc_factor_mat_solver_type" gridsweep "$@"
 }
 
-expect() { # expect NAME ARGUMENTS...: gridsweep solves on 1 process
+solve_alone() { # solve_alone NAME ARGUMENTS...: gridsweep solves on 1 process
     name=$1
     shift
     run_gridsweep 1 "$@"
@@ -154,13 +128,13 @@ equal 1 poisson bicg icc
 # ---- Stored zeros are no couplings ----------------------------------------------------------------
 
 for preconditioner in ilu icc; do
-    expect "without zeros" -pc_type $preconditioner -second_solve
+    solve_alone "without zeros" -pc_type $preconditioner -second_solve
     mv out without
-    expect "stored zeros" -pc_type $preconditioner -second_solve -zeros -ksp_view
+    solve_alone "stored zeros" -pc_type $preconditioner -second_solve -zeros -ksp_view
     says out 'stencil D3N7'
     [ "$(solves without)" = "$(solves out)" ]
     report $? "stored zeros, $preconditioner: $(solves without), but here $(solves out)"
-    expect "zeros that become couplings" -pc_type $preconditioner -zeros -second_solve \
+    solve_alone "zeros that become couplings" -pc_type $preconditioner -zeros -second_solve \
         -second_problem box -ksp_view
     says out 'stencil D3N7'
     says out 'stencil D3N27'
@@ -170,25 +144,25 @@ done
 # ---- Options and reports --------------------------------------------------------------------------
 
 grid=${extent}x${extent}x${extent}
-expect "the report" -pc_type ilu -ksp_view
+solve_alone "the report" -pc_type ilu -ksp_view
 says out 'type: gridsweep'
 says out "gridsweep [0-9.]*: ilu0, grid $grid, stencil D3N7, factor f64"
 says out 'backend cpu, threads 1, '
-expect "all options" -pc_type icc -ksp_view -mat_gridsweep_grid "$grid" -options_left \
+solve_alone "all options" -pc_type icc -ksp_view -mat_gridsweep_grid "$grid" -options_left \
     -mat_gridsweep_backend cpu -mat_gridsweep_factor_type f32 -mat_gridsweep_threads 2
 says out "ic0, grid $grid, stencil D3N7, factor f32"
 says out 'backend cpu, threads'
 says out 'There are no unused options'
 says out 'CONVERGED_RTOL'
 # The same matrix as one plane: another grid, wider couplings, the same factors.
-expect "another grid" -pc_type ilu -ksp_view -mat_gridsweep_grid "$((extent * extent))x$extent"
+solve_alone "another grid" -pc_type ilu -ksp_view -mat_gridsweep_grid "$((extent * extent))x$extent"
 says out "grid $((extent * extent))x${extent}x1, stencil custom"
-expect "the help" -pc_type ilu -help
+solve_alone "the help" -pc_type ilu -help
 says out 'mat_gridsweep_grid'
 if run_gridsweep 1 -pc_type ilu -mat_gridsweep_backend cuda -ksp_view; then
     says out 'backend cuda'
     says out 'CONVERGED_RTOL'
-    expect "new values and the transpose with CUDA" -problem convection -pc_type ilu \
+    solve_alone "new values and the transpose with CUDA" -problem convection -pc_type ilu \
         -ksp_type bicg -mat_gridsweep_backend cuda -second_solve
     says out '^solve 2: .* CONVERGED_RTOL'
 else
@@ -346,16 +320,15 @@ left='^\[ *[0-9]*\] *[0-9]* bytes '
 for preconditioner in ilu icc gridsweep 'gridsweep -pc_gridsweep_type auto'; do
     # shellcheck disable=SC2086
     set -- -pc_type $preconditioner -second_solve -malloc_debug -malloc_dump -objects_dump
-    expect "leaks" "$@"
+    solve_alone "leaks" "$@"
     cat out err >all
     lacks all "$left"
     lacks all 'objects were never freed'
     # That PETSc looks for them is seen from a program that forgets some.
-    expect "leaks of the program" "$@" -forget
+    solve_alone "leaks of the program" "$@" -forget
     cat out err >all
     says all "$left"
     says all 'objects were never freed'
 done
 
-echo "$passed checks passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -12,31 +12,7 @@ program=$1
 plugin=$2
 mpiexec=$3
 flag=$4
-work=$(mktemp -d "${TMPDIR:-/tmp}/gridsweep-test.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-passed=0
-failed=0
-
-report() { # report STATUS NAME
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        [ ! -s err ] || sed 's/^/    stderr: /' err | head -n 5
-    fi
-}
-
-says() { # says FILE PATTERN: a line of the file matches
-    grep -q -e "$2" "$1"
-    report $? "$1 holds no '$2'"
-}
-
-lacks() { # lacks FILE PATTERN: no line of the file matches
-    ! grep -q -e "$2" "$1"
-    report $? "$1 holds '$2'"
-}
+. "$(dirname "$0")/reporting.sh"
 
 # on RANKS ARGUMENTS...: the program on the grid; its output goes to out and err. Where the arguments
 # name extents, too, the last ones count.
@@ -320,5 +296,4 @@ for type in ilu mg auto; do
     lacks all 'objects were never freed'
 done
 
-echo "$passed checks passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish
