@@ -508,6 +508,7 @@ void gsw_shared_drop_factors(gsw_shared_level *s) {
         gsw_distributed_factor_destroy(s->after);
     gsw_distributed_factor_destroy(s->before);
     s->before = s->after = NULL;
+    s->takes_rest = 0;
 }
 
 void gsw_shared_close(gsw_level *level, int number) {
