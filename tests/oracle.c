@@ -251,6 +251,38 @@ oracle_matrix *oracle_convert(const oracle_matrix *matrix, const oracle_layout *
     return convert_csr(matrix, layout);
 }
 
+/* The coupling of a cell to its neighbour along an axis, or to the edge. */
+static double coupling_of(const int64_t at[3], int axis, int sign, int64_t n, double ratio) {
+    const double width = pow(ratio, (double)at[axis]);
+    const int outside = at[axis] + sign < 0 || at[axis] + sign >= n;
+    double area = 1;
+    for (int a = 0; a < 3; a++)
+        area *= a != axis ? pow(ratio, (double)at[a]) : 1;
+    return area / (outside ? width / 2 : (width + width * pow(ratio, sign)) / 2);
+}
+
+oracle_matrix *oracle_stretched(int64_t n, double ratio) {
+    const gsw_grid g = {n, n, n};
+    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 1, ORACLE_POSITIVE);
+    const gsw_stencil *stencil = &matrix->view.stencil;
+    for (int64_t row = 0; row < n * n * n; row++) {
+        const int64_t at[3] = {row % n, row / n % n, row / n / n};
+        double sum = 0;
+        for (int32_t e = 0; e < stencil->count; e++) {
+            const gsw_offset o = stencil->offsets[e];
+            const int axis = o.dx != 0 ? 0 : o.dy != 0 ? 1 : 2, sign = o.dx + o.dy + o.dz;
+            const int inside = at[axis] + sign >= 0 && at[axis] + sign < n;
+            if (e == stencil->center)
+                continue;
+            const double k = coupling_of(at, axis, sign, n, ratio);
+            ((double *)matrix->arrays[e])[row] = inside ? -k : 0;
+            sum += k;
+        }
+        ((double *)matrix->arrays[stencil->center])[row] = sum;
+    }
+    return matrix;
+}
+
 void oracle_free(oracle_matrix *matrix) {
     if (matrix == NULL)
         return;

@@ -64,6 +64,9 @@ oracle_matrix *oracle_zeros(const gsw_matrix *like, gsw_dtype type);
 /* The same matrix (fp64 stencil arrays) in another layout. */
 oracle_matrix *oracle_convert(const oracle_matrix *matrix, const oracle_layout *layout);
 
+/* The Laplacian on a cube of n^3 cells whose widths grow by a ratio from cell to cell. */
+oracle_matrix *oracle_stretched(int64_t n, double ratio);
+
 void oracle_free(oracle_matrix *matrix);
 
 /* ---- vectors of either type ---- */

@@ -814,6 +814,32 @@ static void multigrid_takes_the_iterations_of_one_process(void) {
     }
 }
 
+/* On a stretched grid the solve finds the cycles slow, and ILU(0) takes over. */
+static void a_smoother_is_judged_as_on_one_process(void) {
+    const gsw_multigrid_options options = {
+        .size = sizeof options, .scope = GSW_SCOPE_GLOBAL, .whole_points = 500};
+    oracle_matrix *matrix = oracle_stretched(32, 1.3);
+    const gsw_grid *g = &matrix->view.grid;
+    vectors v = make_vectors(oracle_points(g));
+    slab mine = {.context = context}, whole = {.context = alone};
+    gsw_multigrid_info info = {.size = sizeof info};
+    const int right = open_slab(&mine, transport, matrix, v.b, NULL, 30, 0) == GSW_SUCCESS &&
+                      open_slab(&whole, NULL, matrix, v.b, NULL, 30, 0) == GSW_SUCCESS &&
+                      make_multigrid(&mine, &options) == GSW_SUCCESS &&
+                      make_multigrid(&whole, &options) == GSW_SUCCESS;
+    const int64_t here = right ? iterations_of(&mine, GSW_CG) : 0;
+    const int64_t one = right ? iterations_of(&whole, GSW_CG) : 0;
+    check(here > 0 && llabs(here - one) <= 1, "iterations of a judged smoother", "stretched", g, -1,
+          (double)(100 * here + one));
+    check(right && gsw_multigrid_get_info(mine.multigrid, &info) == GSW_SUCCESS &&
+              info.smoother == GSW_SMOOTHER_ILU0,
+          "a judged smoother", "stretched", g, -1, info.smoother);
+    close_slab(&mine);
+    close_slab(&whole);
+    free_vectors(&v);
+    oracle_free(matrix);
+}
+
 /* ---- Faults -----------------------------------------------------------------------------------
  */
 
@@ -976,6 +1002,7 @@ int main(int argc, char **argv) {
     finish_with("repeated applications", &begin);
     cycles_are_those_of_the_cpu();
     multigrid_takes_the_iterations_of_one_process();
+    a_smoother_is_judged_as_on_one_process();
     finish_with("multigrid", &begin);
     what_cannot_be_cut_is_refused();
     setenv("GSW_CUDA_STAGED", "1", 1);

@@ -362,41 +362,9 @@ START_TEST(a_singular_matrix_converges) {
 }
 END_TEST
 
-/* The coupling of a cell of widths 1.3^x, 1.3^y, 1.3^z to a neighbour along an axis. */
-static double stretched(const int64_t at[3], int axis, int sign, int64_t extent) {
-    const double ratio = 1.3, width = pow(ratio, (double)at[axis]);
-    double area = 1;
-    for (int a = 0; a < 3; a++)
-        area *= a != axis ? pow(ratio, (double)at[a]) : 1;
-    const int outside = at[axis] + sign < 0 || at[axis] + sign >= extent;
-    return area / (outside ? width / 2 : (width + width * pow(ratio, sign)) / 2);
-}
-
-static oracle_matrix *stretched_cube(int64_t n) {
-    const gsw_grid g = {n, n, n};
-    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 1, ORACLE_POSITIVE);
-    const gsw_stencil *stencil = &matrix->view.stencil;
-    for (int64_t row = 0; row < oracle_points(&g); row++) {
-        const int64_t at[3] = {row % n, row / n % n, row / n / n};
-        double sum = 0;
-        for (int32_t e = 0; e < stencil->count; e++) {
-            const gsw_offset o = stencil->offsets[e];
-            const int axis = o.dx != 0 ? 0 : o.dy != 0 ? 1 : 2, sign = o.dx + o.dy + o.dz;
-            if (e == stencil->center)
-                continue;
-            const double k = stretched(at, axis, sign, n);
-            ((double *)matrix->arrays[e])[row] =
-                at[axis] + sign < 0 || at[axis] + sign >= n ? 0 : -k;
-            sum += k;
-        }
-        ((double *)matrix->arrays[stencil->center])[row] = sum;
-    }
-    return matrix;
-}
-
 /* The Krylov method finds the cycles slow, and ILU(0) takes over. */
 START_TEST(a_stretched_grid_gets_ilu_as_on_one_process) {
-    oracle_matrix *matrix = stretched_cube(32);
+    oracle_matrix *matrix = oracle_stretched(32, 1.3);
     const int64_t points = oracle_points(&matrix->view.grid);
     double *b = oracle_vector(GSW_F64, 3, points), *x = calloc((size_t)points, sizeof *x);
     double *cycle = oracle_vector(GSW_F64, 5, points);
