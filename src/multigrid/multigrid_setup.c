@@ -273,24 +273,6 @@ static gsw_status fetch(gsw_multigrid *mg, gsw_level *level) {
                                    : GSW_SUCCESS;
 }
 
-static gsw_status open_finest(gsw_multigrid *mg, const gsw_matrix *matrix,
-                              gsw_distributed_matrix *rows) {
-    gsw_level *level = NULL;
-    gsw_status status = add_level(mg, &level);
-    if (status != GSW_SUCCESS)
-        gsw_distributed_matrix_destroy(rows);
-    else if (rows != NULL)
-        status = gsw_shared_open(mg, mg->partition, rows, level);
-    GSW_TRY(gsw_multigrid_agree(mg, status));
-    if (rows != NULL)
-        GSW_TRY(gsw_shared_open_rows(mg, 0));
-    else
-        GSW_TRY(gsw_grid_points(&matrix->grid, &level->points));
-    if (!gsw_level_is_shared(level) && level->points <= mg->options.coarsest_points)
-        mg->options.cycle_type = GSW_F64; /* the direct solve, in fp64, is the whole cycle */
-    return rows != NULL ? fetch(mg, level) : take_matrix(mg, level, matrix);
-}
-
 /* The vectors of the finest level. */
 static gsw_status open_own_vectors(gsw_multigrid *mg) {
     gsw_level *level = mg->level[0];
@@ -310,6 +292,27 @@ static gsw_status open_own_vectors(gsw_multigrid *mg) {
     return level->shared ? gsw_reserve_counted(mg->context, (size_t)(2 * level->points),
                                                sizeof(double), &mg->bytes, &level->shared->block)
                          : GSW_SUCCESS;
+}
+
+static gsw_status open_finest(gsw_multigrid *mg, const gsw_matrix *matrix,
+                              gsw_distributed_matrix *rows) {
+    gsw_level *level = NULL;
+    gsw_status status = add_level(mg, &level);
+    if (status != GSW_SUCCESS)
+        gsw_distributed_matrix_destroy(rows);
+    else if (rows != NULL)
+        status = gsw_shared_open(mg, mg->partition, rows, level);
+    GSW_TRY(gsw_multigrid_agree(mg, status));
+    if (rows != NULL)
+        GSW_TRY(gsw_shared_open_rows(mg, 0));
+    else
+        GSW_TRY(gsw_grid_points(&matrix->grid, &level->points));
+    if (!gsw_level_is_shared(level) && level->points <= mg->options.coarsest_points)
+        mg->options.cycle_type = GSW_F64; /* the direct solve, in fp64, is the whole cycle */
+    if (rows != NULL)                     /* whether it is shared, its survey tells */
+        return fetch(mg, level);
+    GSW_TRY(open_own_vectors(mg)); /* what is too large is refused before values are read */
+    return take_matrix(mg, level, matrix);
 }
 
 static gsw_status survey(const gsw_multigrid *mg, const gsw_level *level, int mirror,
@@ -443,7 +446,7 @@ static gsw_status choose_next(gsw_multigrid *mg, int number, int *axes, gsw_part
 static gsw_status open_level(gsw_multigrid *mg, int number, int axes) {
     gsw_level *level = mg->level[number];
     level->coarsest = axes == 0;
-    if (number == 0)
+    if (number == 0 && mg->partition)
         GSW_TRY(open_own_vectors(mg));
     if (level->coarsest && is_direct(mg, number))
         return open_direct(mg, level);
