@@ -18,8 +18,10 @@ extent=${3:-32}
 . "$(dirname "$0")/reporting.sh"
 export OMP_NUM_THREADS=1
 
-run() { # run ARGUMENTS...
-    "$program" -da_grid_x "$extent" -da_grid_y "$extent" -da_grid_z "$extent" -ksp_rtol 1e-10 \
+launcher=
+run() { # run ARGUMENTS...: the program, after the launcher's words
+    # shellcheck disable=SC2086
+    $launcher "$program" -da_grid_x "$extent" -da_grid_y "$extent" -da_grid_z "$extent" -ksp_rtol 1e-10 \
         -use_gpu_aware_mpi 0 -dll_prepend "$plugin" -ksp_view "$@" >out 2>err </dev/null
 }
 
@@ -112,12 +114,11 @@ both() { # both NAME ARGUMENTS...
     run $on_gpu -pc_type gridsweep -second_solve "$@"
     report $? "$name, one GPU"
     mv out one
+    launcher="$MPIEXEC 2"
     # shellcheck disable=SC2086
-    $MPIEXEC 2 "$program" -da_grid_x "$extent" -da_grid_y "$extent" -da_grid_z "$extent" \
-        -da_processors_x 1 -da_processors_y 1 -ksp_rtol 1e-10 -use_gpu_aware_mpi 0 \
-        -dll_prepend "$plugin" -ksp_view \
-        $on_gpu -pc_type gridsweep -second_solve "$@" >out 2>err </dev/null
+    run $on_gpu -da_processors_x 1 -da_processors_y 1 -pc_type gridsweep -second_solve "$@"
     report $? "$name, two processes"
+    launcher=
     says out 'backend cuda'
     says out 'type: mpiaijcusparse'
     small_errors

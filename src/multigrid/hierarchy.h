@@ -97,9 +97,6 @@ gsw_status gsw_multigrid_fill(gsw_multigrid *multigrid, const gsw_matrix *matrix
 /* Frees the levels. */
 void gsw_multigrid_clear(gsw_multigrid *multigrid);
 
-/* The status of all processes of a hierarchy; `own` where it is one. */
-gsw_status gsw_multigrid_agree(const gsw_multigrid *multigrid, gsw_status own);
-
 /* The smoother of a level whose grid and stencil are known. */
 gsw_smoother gsw_smoother_choose(const gsw_multigrid *multigrid, int number);
 

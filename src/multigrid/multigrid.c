@@ -176,7 +176,7 @@ static gsw_status refactor_shared(gsw_context *context, gsw_multigrid *multigrid
     const gsw_status own = check_system(context, multigrid, matrix);
     GSW_TRY(gsw_distributed_matrix_check_next(rows, matrix, own, "hierarchy"));
     multigrid->usable = 0;
-    GSW_TRY(gsw_multigrid_agree(multigrid, gsw_distributed_matrix_take(rows, matrix)));
+    GSW_TRY(gsw_partition_agree(multigrid->partition, gsw_distributed_matrix_take(rows, matrix)));
     GSW_TRY(gsw_multigrid_fill(multigrid, matrix));
     multigrid->usable = 1;
     return GSW_SUCCESS;

@@ -12,13 +12,14 @@
 #include "core/reserve.h"
 #include "matrix/stencil_facts.h"
 
-gsw_status gsw_multigrid_agree(const gsw_multigrid *mg, gsw_status own) {
+/* The status of all processes of a hierarchy; `own` where it is one. */
+static gsw_status agree(const gsw_multigrid *mg, gsw_status own) {
     return mg->partition ? gsw_partition_agree(mg->partition, own) : own;
 }
 
 /* The same while levels are shared. What fails on later ones is agreed on at the end. */
 static gsw_status agree_on(const gsw_multigrid *mg, const gsw_level *level, gsw_status own) {
-    return gsw_level_is_shared(level) ? gsw_multigrid_agree(mg, own) : own;
+    return gsw_level_is_shared(level) ? agree(mg, own) : own;
 }
 
 static gsw_matrix view_of(const gsw_grid *grid, const gsw_stencil *stencil, gsw_dtype type,
@@ -85,18 +86,6 @@ static gsw_status open_products(gsw_multigrid *mg, gsw_level *level) {
                                        &level->bytes, &level->cycle));
     level->product = view_of(grid, stencil, type, (const void *const *)level->cycle.values);
     return GSW_SUCCESS;
-}
-
-/* The rows of the box, as the cycle of a shared level takes them. */
-static void find_product(const gsw_multigrid *mg, gsw_level *level) {
-    gsw_shared_level *s = level->shared;
-    const gsw_frame *f = &s->rows.ghosts.frame;
-    level->product = s->own->local;
-    if (mg->options.cycle_type == GSW_F64)
-        return;
-    for (int32_t e = 0; e < level->matrix.stencil.count; e++)
-        s->values[e] = (float *)level->cycle.values[e] + f->e[0] * f->e[1] * f->low[2];
-    level->product.array = (gsw_stencil_array){.values = s->values, .value_type = GSW_F32};
 }
 
 /* Allocates a level that is smoothed. */
@@ -200,7 +189,7 @@ static void own_arrays(const gsw_level_arrays *arrays, int32_t count, void **own
 static gsw_status fill_smoothed(gsw_multigrid *mg, gsw_level *level) {
     void *own[GSW_STENCIL_MAX];
     if (gsw_level_is_shared(level))
-        find_product(mg, level);
+        gsw_shared_find_product(mg, level);
     if (!shares_arrays(mg, level)) {
         own_arrays(&level->cycle, level->matrix.stencil.count, own);
         GSW_TRY(mg->context->ops->multigrid->copy_arrays(mg->context, &level->matrix,
@@ -268,7 +257,7 @@ static gsw_status take_matrix(gsw_multigrid *mg, gsw_level *level, const gsw_mat
 
 /* Takes the present values of a level of several processes. */
 static gsw_status fetch(gsw_multigrid *mg, gsw_level *level) {
-    GSW_TRY(gsw_shared_fetch(level));
+    GSW_TRY(gsw_distributed_rows_fetch(&level->shared->rows));
     return level->shared->together ? take_matrix(mg, level, &level->shared->rows.matrix)
                                    : GSW_SUCCESS;
 }
@@ -302,7 +291,7 @@ static gsw_status open_finest(gsw_multigrid *mg, const gsw_matrix *matrix,
         gsw_distributed_matrix_destroy(rows);
     else if (rows != NULL)
         status = gsw_shared_open(mg, mg->partition, rows, level);
-    GSW_TRY(gsw_multigrid_agree(mg, status));
+    GSW_TRY(agree(mg, status));
     if (rows != NULL)
         GSW_TRY(gsw_shared_open_rows(mg, 0));
     else
@@ -321,7 +310,7 @@ static gsw_status survey(const gsw_multigrid *mg, const gsw_level *level, int mi
         return gsw_distributed_survey(&level->shared->rows, mirror, found);
     const gsw_status status =
         mg->context->ops->multigrid->survey(mg->context, &level->matrix, NULL, mirror, found);
-    return level->shared ? gsw_multigrid_agree(mg, status) : status;
+    return level->shared ? agree(mg, status) : status;
 }
 
 /* Replaces diagonals that have cancelled. */
@@ -335,7 +324,7 @@ static gsw_status mend(gsw_multigrid *mg, const gsw_level *fine, gsw_level *leve
         return status;
     if (status == GSW_SUCCESS)
         status = gsw_shared_take_product(fine, level);
-    GSW_TRY(gsw_multigrid_agree(mg, status));
+    GSW_TRY(agree(mg, status));
     return fetch(mg, level);
 }
 
@@ -483,7 +472,7 @@ gsw_status gsw_multigrid_build(gsw_multigrid *mg, const gsw_matrix *matrix,
     if (status == GSW_SUCCESS)
         status = await_factors(mg);
     forget_matrix(mg);
-    return gsw_multigrid_agree(mg, status);
+    return agree(mg, status);
 }
 
 static gsw_status fill_levels(gsw_multigrid *mg) {
@@ -501,7 +490,7 @@ gsw_status gsw_multigrid_fill(gsw_multigrid *mg, const gsw_matrix *matrix) {
     if (status == GSW_SUCCESS)
         status = await_factors(mg);
     forget_matrix(mg);
-    return gsw_multigrid_agree(mg, status);
+    return agree(mg, status);
 }
 
 /* Frees a level's vectors; the finest level's are the user's, or the hierarchy's. */

@@ -82,9 +82,9 @@ static int is_thin(const gsw_multigrid *mg, const gsw_partition *p) {
            extent[gsw_partition_last_axis(p)] < p->transport.processes;
 }
 
-/* On slabs: where the box begins in a vector of the frame of rows. */
-static int64_t first_of(const gsw_distributed_rows *rows) {
-    const gsw_frame *f = &rows->ghosts.frame;
+/* On slabs: where the box begins in a vector of the frame of these ghosts. */
+static int64_t first_of(const gsw_ghosts *ghosts) {
+    const gsw_frame *f = &ghosts->frame;
     return f->e[0] * f->e[1] * f->low[2];
 }
 
@@ -118,7 +118,7 @@ static gsw_status place_own(const gsw_multigrid *mg, const gsw_level *level,
     if (level == mg->level[0] || !on_device(level))
         return GSW_SUCCESS;
     for (int32_t e = 0; e < s->own->local.stencil.count; e++) {
-        double *to = s->rows.values[e] + first_of(&s->rows);
+        double *to = s->rows.values[e] + first_of(&s->rows.ghosts);
         if (before)
             GSW_TRY(mg->context->ops->copy(mg->context, s->own->points, s->own->values[e], to));
         s->own->values[e] = to;
@@ -146,11 +146,17 @@ gsw_status gsw_shared_bring_together(const gsw_multigrid *mg, int number) {
         status = open_together(mg, level);
     status = gsw_partition_agree(mg->partition, status);
     gsw_distributed_rows_close(&before);
-    return status == GSW_SUCCESS ? gsw_shared_fetch(level) : status;
+    return status == GSW_SUCCESS ? gsw_distributed_rows_fetch(&level->shared->rows) : status;
 }
 
-gsw_status gsw_shared_fetch(gsw_level *level) {
-    return gsw_distributed_rows_fetch(&level->shared->rows);
+void gsw_shared_find_product(const gsw_multigrid *mg, gsw_level *level) {
+    gsw_shared_level *s = level->shared;
+    level->product = s->own->local;
+    if (mg->options.cycle_type == GSW_F64)
+        return;
+    for (int32_t e = 0; e < level->matrix.stencil.count; e++)
+        s->values[e] = (float *)level->cycle.values[e] + first_of(&s->rows.ghosts);
+    level->product.array = (gsw_stencil_array){.values = s->values, .value_type = GSW_F32};
 }
 
 /* ---- Vectors ----------------------------------------------------------------------------------
@@ -177,8 +183,7 @@ gsw_status gsw_shared_open_vectors(const gsw_multigrid *mg, gsw_level *level) {
 
 /* On devices: the frame around the own part of a vector. */
 static void *frame_around(const gsw_ghosts *ghosts, const void *own) {
-    const gsw_frame *f = &ghosts->frame;
-    return advanced((void *)(uintptr_t)own, -f->e[0] * f->e[1] * f->low[2], ghosts->value);
+    return advanced((void *)(uintptr_t)own, -first_of(ghosts), ghosts->value);
 }
 
 /* All processes get b of a level that is brought together. */
@@ -442,7 +447,9 @@ gsw_status gsw_shared_restrict(const gsw_multigrid *mg, const gsw_level *level,
     const int device = on_device(level);
     gsw_shared_level *s = level->shared, *t = next->shared;
     const size_t size = gsw_dtype_size(mg->options.cycle_type);
-    void *b = !t->together ? next->b : device ? advanced(next->b, first_of(&t->rows), size) : t->b;
+    void *b = !t->together ? next->b
+              : device     ? advanced(next->b, first_of(&t->rows.ghosts), size)
+                           : t->b;
     void *from = device ? frame_around(&s->fine, level->residual) : s->fine_frame;
     void *to = device ? frame_around(&s->coarse, b) : s->coarse_frame;
     GSW_TRY(gsw_ghosts_update(&s->fine, level->residual, from));
@@ -466,7 +473,7 @@ static gsw_status find_coarse(const gsw_multigrid *mg, const gsw_level *level,
         return gsw_ghosts_update(&s->coarse, next->x, *frame);
     }
     if (device) {
-        *frame = frame_around(&s->coarse, advanced(next->x, first_of(&t->rows), size));
+        *frame = frame_around(&s->coarse, advanced(next->x, first_of(&t->rows.ghosts), size));
         return GSW_SUCCESS;
     }
     const gsw_grid *g = &t->partition->grid;

@@ -55,12 +55,13 @@ gsw_status gsw_shared_open(const gsw_multigrid *mg, gsw_partition *partition,
                            gsw_distributed_matrix *own, gsw_level *level);
 
 /* Opens the level's matrix: rows of the wide frame, or, where it is small or thin, of the whole
- * grid. The second one brings a level together that has the former. Collective. */
+ * grid. gsw_distributed_rows_fetch() brings their values. The second one brings a level together
+ * that has the former, with values. Collective. */
 gsw_status gsw_shared_open_rows(const gsw_multigrid *mg, int number);
 gsw_status gsw_shared_bring_together(const gsw_multigrid *mg, int number);
 
-/* Fetches the values of the level's matrix. Collective. */
-gsw_status gsw_shared_fetch(gsw_level *level);
+/* The rows of the box, as the cycle takes them: in fp32 those of the frame's copy. */
+void gsw_shared_find_product(const gsw_multigrid *mg, gsw_level *level);
 
 /* Opens the vectors of a shared level. */
 gsw_status gsw_shared_open_vectors(const gsw_multigrid *mg, gsw_level *level);
