@@ -166,6 +166,9 @@ typedef struct gsw_backend_ops {
     gsw_status (*spmv)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
                        const void *b, const void *x, void *y);
 
+    /* The rows of a box that are coupled to other boxes (box_ops.h). */
+    gsw_status (*couple)(gsw_context *context, const gsw_couple *job);
+
     /* The direct triangular solve, one right-hand side; algorithm LINE, or REFERENCE where the
      * backend has it. */
     int has_reference;

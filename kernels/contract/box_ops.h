@@ -20,19 +20,22 @@ static inline int64_t gsw_frame_row(const gsw_frame *f, int64_t x, int64_t y, in
     return x + f->low[0] + f->e[0] * (y + f->low[1] + f->e[1] * (z + f->low[2]));
 }
 
-/* y += sum of c x over the points first <= (x, y, z) < end of the box whose neighbour at `offset`
- * is a ghost. The ghosts of one process are an array x with the extents `extent`, whose first value
- * is the point `origin`; all coordinates count from the box's first point. */
-typedef struct gsw_box_couple {
-    int64_t n[3]; /* of the box */
-    int64_t first[3], end[3];
-    gsw_offset offset;
-    const void *c; /* of the box */
-    gsw_dtype type;
+/* x at the points begin <= (x, y, z) < end of the own box, or of ghosts; x fastest. Coordinates
+ * count from the box's first point. */
+typedef struct gsw_patch {
+    int64_t begin[3], end[3];
     const double *x;
-    int64_t origin[3], extent[3];
+} gsw_patch;
+
+/* y = A x in the rows begin <= (x, y, z) < end of a box, each added up in the order of the offsets,
+ * as spmv does. Neighbours in no patch are outside the grid. */
+typedef struct gsw_couple {
+    const gsw_matrix *matrix; /* of the box; stencil arrays */
+    int64_t begin[3], end[3];
+    int patches; /* at most 3 in slabs of a backend with memory of its own */
+    const gsw_patch *patch;
     double *y; /* of the box */
-} gsw_box_couple;
+} gsw_couple;
 
 /* A packed factor of a slab and its ghosts (struct gsw_factor). Its pencils are bands of lines:
  * pencil q holds the lines with lines * q <= y + shear z < lines * (q + 1), where y and z count
@@ -67,7 +70,6 @@ typedef struct gsw_band_eliminate {
 
 /* `eliminate` returns the lowest own row with a bad pivot, or -1. */
 typedef struct gsw_box_ops {
-    void (*couple)(gsw_context *context, const gsw_box_couple *job);
     void (*bands)(const gsw_factor *factor, gsw_bands *bands);
     int64_t (*eliminate)(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                          const gsw_band_eliminate *bands);

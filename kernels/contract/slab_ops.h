@@ -58,18 +58,6 @@ typedef struct gsw_deal {
     void *window[GSW_DEAL_MAX];      /* as this process reaches them */
 } gsw_deal;
 
-/* The planes of ghosts next to a slab: z = -below .. -1 and nz .. nz + above - 1. */
-typedef struct gsw_slab_couple {
-    const gsw_grid *grid; /* of the slab */
-    const gsw_stencil *stencil;
-    const void *const *values; /* of the slab; NULL: zeros */
-    gsw_dtype type;
-    const double *ghosts[2]; /* below: its last planes; above: its first planes; NULL: none */
-    int64_t planes[2];       /* of them */
-    const double *x;         /* of the slab */
-    double *y;
-} gsw_slab_couple;
-
 /* A part of a slab's matrix: what a sweep upwards or downwards leaves (multigrid_ops.h), or all of
  * it. Couplings to other slabs belong to it where the sweep does not cross to them. */
 typedef enum gsw_slab_part {
@@ -116,9 +104,6 @@ typedef struct gsw_slab_ops {
     /* Waits of this context's kernels that have ended without an answer. After one of them windows
      * may hold values of another solve. */
     int64_t (*timeouts)(gsw_context *context);
-
-    /* y = A x in the rows that are coupled to ghosts, added up as on one process. */
-    gsw_status (*couple)(gsw_context *context, const gsw_slab_couple *job);
 
     gsw_status (*rest)(gsw_context *context, const gsw_slab_rest *job);
 

@@ -419,16 +419,16 @@ static gsw_status cpu_factor_open(gsw_context *context, gsw_factor *factor) {
 /* ---- Several processes ------------------------------------------------------------------------
  */
 
-static void cpu_couple(gsw_context *context, const gsw_box_couple *job) {
-    const int64_t points = (job->end[0] - job->first[0]) * (job->end[1] - job->first[1]) *
-                           (job->end[2] - job->first[2]);
+static gsw_status cpu_couple(gsw_context *context, const gsw_couple *job) {
+    int64_t points = 1;
+    for (int axis = 0; axis < 3; axis++)
+        points *= job->end[axis] - job->begin[axis];
     kernels_of(context)->couple(gsw_useful_threads(context, points, COUPLE_GRAIN), job);
+    return GSW_SUCCESS;
 }
 
-static const gsw_box_ops box_ops = {.couple = cpu_couple,
-                                    .bands = gsw_cpu_bands,
-                                    .eliminate = gsw_cpu_eliminate_bands,
-                                    .sweep = gsw_cpu_sweep_bands};
+static const gsw_box_ops box_ops = {
+    .bands = gsw_cpu_bands, .eliminate = gsw_cpu_eliminate_bands, .sweep = gsw_cpu_sweep_bands};
 
 /* ---- The table --------------------------------------------------------------------------------
  */
@@ -463,6 +463,7 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .validate = gsw_matrix_validate_host,
         .spmv = cpu_spmv,
         .has_reference = 1,
+        .couple = cpu_couple,
         .sptrsv = cpu_sptrsv,
         .factor_open = cpu_factor_open,
         .factor_fill = gsw_cpu_factor_fill,

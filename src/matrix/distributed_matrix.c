@@ -1,7 +1,8 @@
 /* distributed_matrix.c: matrices on several processes, and their products.
  *
- * A product first sends the points that others need. While they travel, it multiplies the couplings
- * inside the box. Then it adds the couplings to each other process, coupling by coupling. */
+ * A product first sends the points that others need. While they travel, it multiplies the box
+ * alone. Then it does the rows again that are coupled to other boxes, so that each row is added up
+ * in one order, whatever the boxes are. */
 #include "distributed_matrix.h"
 #include <stdlib.h>
 #include <string.h>
@@ -18,52 +19,42 @@
 /* ---- Products ---------------------------------------------------------------------------------
  */
 
-/* Adds the couplings at one offset to the ghosts of one process. */
-static void add_couplings(const gsw_distributed_matrix *a, const gsw_ghost_peer *peer, int32_t e,
-                          double *y) {
-    const gsw_partition *p = a->partition;
-    const gsw_offset o = a->local.stencil.offsets[e];
-    const gsw_box back = gsw_box_shifted(&peer->take, (gsw_offset){-o.dx, -o.dy, -o.dz});
-    const gsw_box rows = gsw_box_intersection(&p->own, &back);
-    gsw_box_couple job = {
-        .offset = o, .c = a->values[e], .type = a->local.array.value_type, .x = peer->in, .y = y};
-    if (!job.c || gsw_box_points(&rows) == 0)
-        return;
-    for (int axis = 0; axis < 3; axis++) {
-        job.n[axis] = a->ghosts.frame.n[axis];
-        job.first[axis] = rows.begin[axis] - p->own.begin[axis];
-        job.end[axis] = rows.end[axis] - p->own.begin[axis];
-        job.origin[axis] = peer->take.begin[axis] - p->own.begin[axis];
-        job.extent[axis] = peer->take.end[axis] - peer->take.begin[axis];
-    }
-    p->context->ops->box->couple(p->context, &job);
-}
-
-/* The couplings to ghosts of slabs of a backend with memory of its own. */
-static gsw_status add_planes(gsw_distributed_matrix *a, const double *x, double *y) {
+/* y in the rows that are coupled to ghosts: those near a face of the box behind which there are
+ * ghosts. What is left of the box lies between `core` and `end`. */
+static gsw_status add_ghosts(const gsw_distributed_matrix *a, const double *x, double *y) {
     gsw_context *context = a->partition->context;
-    gsw_slab_couple job = {.grid = &a->local.grid,
-                           .stencil = &a->local.stencil,
-                           .values = a->values,
-                           .type = a->local.array.value_type,
-                           .x = x,
-                           .y = y};
-    gsw_ghosts_planes(&a->ghosts, job.ghosts, job.planes);
-    return job.ghosts[0] || job.ghosts[1] ? context->ops->slab->couple(context, &job) : GSW_SUCCESS;
+    const gsw_frame *frame = &a->ghosts.frame;
+    const gsw_reach reach = gsw_reach_of(&a->local.stencil, 0, a->local.stencil.count);
+    gsw_couple job = {.matrix = &a->local, .patch = a->patches, .y = y};
+    int64_t core[3] = {0, 0, 0}, end[3];
+    job.patches = gsw_ghosts_patches(&a->ghosts, x, a->patches);
+    memcpy(end, frame->n, sizeof end);
+    for (int axis = 2; axis >= 0; axis--) {
+        const int64_t ghosts[2] = {frame->low[axis],
+                                   frame->e[axis] - frame->low[axis] - frame->n[axis]};
+        const int64_t deep[2] = {reach.before[axis], reach.after[axis]};
+        for (int side = 0; side < 2; side++) {
+            const int64_t left = end[axis] - core[axis];
+            const int64_t rows = ghosts[side] == 0 ? 0 : deep[side] < left ? deep[side] : left;
+            memcpy(job.begin, core, sizeof core);
+            memcpy(job.end, end, sizeof end);
+            if (side == GSW_BELOW)
+                job.end[axis] = core[axis] += rows;
+            else
+                job.begin[axis] = end[axis] -= rows;
+            if (rows > 0)
+                GSW_TRY(context->ops->couple(context, &job));
+        }
+    }
+    return GSW_SUCCESS;
 }
 
 gsw_status gsw_distributed_matrix_multiply(gsw_distributed_matrix *a, const double *x, double *y) {
-    gsw_context *context = a->partition->context;
     GSW_TRY(gsw_partition_usable(a->partition));
     GSW_TRY(gsw_ghosts_begin(&a->ghosts, x));
-    GSW_TRY(gsw_spmv(context, &a->local, GSW_F64, x, y));
+    GSW_TRY(gsw_spmv(a->partition->context, &a->local, GSW_F64, x, y));
     GSW_TRY(gsw_ghosts_end(&a->ghosts));
-    if (context->ops->slab)
-        return add_planes(a, x, y);
-    for (int i = 0; i < a->ghosts.peers; i++)
-        for (int32_t e = 0; e < a->local.stencil.count; e++)
-            add_couplings(a, &a->ghosts.peer[i], e, y);
-    return GSW_SUCCESS;
+    return add_ghosts(a, x, y);
 }
 
 /* ---- Creation ---------------------------------------------------------------------------------
@@ -86,6 +77,9 @@ gsw_status gsw_distributed_matrix_begin(gsw_partition *p, const gsw_stencil *ste
     *matrix = a;
     a->partition = p;
     a->points = gsw_box_points(&p->own);
+    GSW_TRY(gsw_alloc(p->context, (size_t)p->transport.processes, sizeof *a->patches,
+                      "a distributed matrix", &memory));
+    a->patches = memory;
     if (!values) {
         if (!gsw_mul_size((size_t)a->points, (size_t)stencil->count, &points))
             return gsw_fail(p->context, GSW_ERROR_OVERFLOW, "a matrix exceeds 64-bit sizes");
@@ -385,5 +379,6 @@ void gsw_distributed_matrix_destroy(gsw_distributed_matrix *matrix) {
     if (matrix->moved)
         matrix->partition->context->ops->release(matrix->partition->context, matrix->moved);
     free(matrix->block);
+    free(matrix->patches);
     free(matrix);
 }

@@ -16,6 +16,7 @@ struct gsw_distributed_matrix {
     int64_t points; /* of the box */
     int row_base;   /* from which messages count rows */
     gsw_ghosts ghosts;
+    gsw_patch *patches; /* room for those of a product (gsw_ghosts_patches()) */
 };
 
 /* The rows of a matrix on a partition of several processes. Collective. *matrix is NULL on failure,

@@ -355,16 +355,37 @@ gsw_status gsw_ghosts_put_own(const gsw_ghosts *ghosts, const void *x, void *fra
                     (void *)(uintptr_t)x, 0);
 }
 
-void gsw_ghosts_planes(const gsw_ghosts *ghosts, const double *ghost[2], int64_t planes[2]) {
-    ghost[GSW_BELOW] = ghost[GSW_ABOVE] = NULL;
-    planes[GSW_BELOW] = planes[GSW_ABOVE] = 0;
+/* Whether the ghosts of a peer, which begin at `next`, continue those in the patch. */
+static int continues(const gsw_patch *patch, const gsw_patch *next) {
+    int64_t points = patch->end[2] - patch->begin[2];
+    int same = patch->end[2] == next->begin[2];
+    for (int axis = 0; axis < 2; axis++) {
+        points *= patch->end[axis] - patch->begin[axis];
+        same =
+            same && patch->begin[axis] == next->begin[axis] && patch->end[axis] == next->end[axis];
+    }
+    return same && next->x == patch->x + points;
+}
+
+int gsw_ghosts_patches(const gsw_ghosts *ghosts, const double *x, gsw_patch *patch) {
+    const gsw_box *own = &ghosts->partition->own;
+    int count = 1;
+    patch[0] = (gsw_patch){.x = x};
+    memcpy(patch[0].end, ghosts->frame.n, sizeof patch[0].end);
     for (int i = 0; i < ghosts->peers; i++) {
         const gsw_ghost_peer *peer = &ghosts->peer[i];
-        const int side = peer->process < ghosts->partition->transport.rank ? GSW_BELOW : GSW_ABOVE;
+        gsw_patch *next = &patch[count];
         if (gsw_box_points(&peer->take) == 0)
             continue;
-        if (!ghost[side]) /* those of later peers follow */
-            ghost[side] = peer->in;
-        planes[side] += peer->take.end[2] - peer->take.begin[2];
+        *next = (gsw_patch){.x = peer->in};
+        for (int axis = 0; axis < 3; axis++) {
+            next->begin[axis] = peer->take.begin[axis] - own->begin[axis];
+            next->end[axis] = peer->take.end[axis] - own->begin[axis];
+        }
+        if (count > 1 && continues(next - 1, next))
+            next[-1].end[2] = next->end[2];
+        else
+            count++;
     }
+    return count;
 }

@@ -79,7 +79,9 @@ gsw_status gsw_ghosts_put_others(const gsw_ghosts *ghosts, void *frame);
 gsw_status gsw_ghosts_take_own(const gsw_ghosts *ghosts, const void *frame, void *x);
 gsw_status gsw_ghosts_put_own(const gsw_ghosts *ghosts, const void *x, void *frame);
 
-/* For slabs: the ghosts below and above the box, NULL where there are none, and their planes. */
-void gsw_ghosts_planes(const gsw_ghosts *ghosts, const double *ghost[2], int64_t planes[2]);
+/* The arrays that hold x of the box and of its ghosts, as products read them. Those of peers that
+ * lie one behind the other are one patch. `patch` has room for one more than there are peers.
+ * Returns how many there are. */
+int gsw_ghosts_patches(const gsw_ghosts *ghosts, const double *x, gsw_patch *patch);
 
 #endif

@@ -22,7 +22,7 @@ struct gsw_sweep_job;     /* sweep.h */
 struct gsw_eliminate_job; /* eliminate.h */
 struct gsw_cpu_multigrid; /* multigrid.h */
 struct gsw_relax_job;     /* relax/relax.h */
-struct gsw_box_couple;    /* contract/box_ops.h */
+struct gsw_couple;        /* contract/box_ops.h */
 
 /* One pass over vectors: updates y = a x + b y, one after the other, then dot products of the
  * updated vectors. Sums are taken over blocks of fixed size in a fixed order. Where a vector is
@@ -85,7 +85,7 @@ typedef struct gsw_cpu_kernels {
     const struct gsw_cpu_multigrid *multigrid;
 
     /* box.c: couplings to other processes. */
-    void (*couple)(int threads, const struct gsw_box_couple *job);
+    void (*couple)(int threads, const struct gsw_couple *job);
 } gsw_cpu_kernels;
 
 extern const gsw_cpu_kernels gsw_cpu_kernels_base;
@@ -117,7 +117,7 @@ void GSW_ISA_FN(gsw_sweep)(const struct gsw_sweep_job *job);
 void GSW_ISA_FN(gsw_eliminate)(struct gsw_eliminate_job *job);
 void GSW_ISA_FN(gsw_relax)(int threads, const struct gsw_relax_job *job);
 extern const struct gsw_cpu_multigrid GSW_ISA_FN(gsw_cpu_multigrid);
-void GSW_ISA_FN(gsw_couple)(int threads, const struct gsw_box_couple *job);
+void GSW_ISA_FN(gsw_couple)(int threads, const struct gsw_couple *job);
 #endif
 
 #endif

@@ -92,43 +92,44 @@ __global__ void await_count(const uint64_t *counter, uint64_t least, int64_t lim
     }
 }
 
-/* The rows of a slab that are coupled to ghosts. Passed by value. */
+/* Passed by value. */
+enum { PATCHES = 3 };
 struct couple_plan {
-    int64_t nx, ny, nz;
-    int64_t first, rows;     /* planes 0 .. first - 1 and those from nz - rows + first on */
-    const double *ghosts[2]; /* NULL: none */
-    int64_t planes[2];
-    const double *x;
+    int64_t nx, ny;            /* of the slab */
+    int64_t begin[3], rows[3]; /* first row, and rows along each axis */
+    gsw_patch patch[PATCHES];
     double *y;
-    int32_t count;
+    int32_t patches, count;
     gsw_offset offset[GSW_STENCIL_MAX];
     const void *values[GSW_STENCIL_MAX];
 };
 
-/* x at a point of the slab or of its ghosts; false: there is none. */
+/* x at a point; false: it is in no patch. */
 __device__ __forceinline__ bool value_at(const couple_plan &plan, int64_t x, int64_t y, int64_t z,
                                          double *value) {
-    const int64_t of_plane = x + plan.nx * y, plane = plan.nx * plan.ny;
-    const bool below = z < 0, above = z >= plan.nz;
-    const int64_t at = below ? z + plan.planes[0] : above ? z - plan.nz : z;
-    const double *from = below ? plan.ghosts[0] : above ? plan.ghosts[1] : plan.x;
-    if (x < 0 || x >= plan.nx || y < 0 || y >= plan.ny || !from || at < 0 ||
-        (above && at >= plan.planes[1]))
-        return false;
-    *value = from[of_plane + plane * at];
-    return true;
+    for (int k = 0; k < plan.patches; k++) {
+        const gsw_patch &p = plan.patch[k];
+        if (x < p.begin[0] || x >= p.end[0] || y < p.begin[1] || y >= p.end[1] || z < p.begin[2] ||
+            z >= p.end[2])
+            continue;
+        *value = p.x[x - p.begin[0] +
+                     (p.end[0] - p.begin[0]) *
+                         (y - p.begin[1] + (p.end[1] - p.begin[1]) * (z - p.begin[2]))];
+        return true;
+    }
+    return false;
 }
 
 /* A thread per row. The terms are added in the order of the offsets, as spmv.cu does. */
 template <typename Value>
 __global__ void __launch_bounds__(256) multiply_border(const __grid_constant__ couple_plan plan) {
-    const int64_t plane = plan.nx * plan.ny;
     const int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x;
-    if (i >= plane * plan.rows)
+    if (i >= plan.rows[0] * plan.rows[1] * plan.rows[2])
         return;
-    const int64_t x = i % plan.nx, y = i / plan.nx % plan.ny, k = i / plane;
-    const int64_t z = k < plan.first ? k : plan.nz - plan.rows + k;
-    const int64_t row = x + plan.nx * y + plane * z;
+    const int64_t x = plan.begin[0] + i % plan.rows[0];
+    const int64_t y = plan.begin[1] + i / plan.rows[0] % plan.rows[1];
+    const int64_t z = plan.begin[2] + i / plan.rows[0] / plan.rows[1];
+    const int64_t row = x + plan.nx * (y + plan.ny * z);
     double sum = 0;
     for (int32_t e = 0; e < plan.count; e++) {
         const gsw_offset o = plan.offset[e];
@@ -137,37 +138,6 @@ __global__ void __launch_bounds__(256) multiply_border(const __grid_constant__ c
             sum = fma((double)static_cast<const Value *>(plan.values[e])[row], neighbour, sum);
     }
     plan.y[row] = sum;
-}
-
-/* Plans the rows; false: there are none. */
-bool plan_border(const gsw_slab_couple *job, couple_plan *plan) {
-    int64_t reach[2] = {0, 0};
-    *plan = {};
-    for (int32_t e = 0; e < job->stencil->count; e++) {
-        const gsw_offset o = job->stencil->offsets[e];
-        if (!job->values[e])
-            continue;
-        plan->offset[plan->count] = o;
-        plan->values[plan->count++] = job->values[e];
-        if (job->ghosts[GSW_BELOW] && -o.dz > reach[GSW_BELOW])
-            reach[GSW_BELOW] = -o.dz;
-        if (job->ghosts[GSW_ABOVE] && o.dz > reach[GSW_ABOVE])
-            reach[GSW_ABOVE] = o.dz;
-    }
-    plan->nx = job->grid->nx;
-    plan->ny = job->grid->ny;
-    plan->nz = job->grid->nz;
-    plan->first = reach[GSW_BELOW] < plan->nz ? reach[GSW_BELOW] : plan->nz;
-    plan->rows = plan->first + reach[GSW_ABOVE];
-    if (plan->rows > plan->nz)
-        plan->rows = plan->nz;
-    for (int side = 0; side < 2; side++) {
-        plan->ghosts[side] = job->ghosts[side];
-        plan->planes[side] = job->planes[side];
-    }
-    plan->x = job->x;
-    plan->y = job->y;
-    return plan->rows > 0;
 }
 
 /* ---- Borders ----------------------------------------------------------------------------------
@@ -276,13 +246,29 @@ int64_t gsw_cuda_timeouts(gsw_context *context) {
     return gsw_cuda_of(context)->timeouts;
 }
 
-gsw_status gsw_cuda_couple(gsw_context *context, const gsw_slab_couple *job) {
+gsw_status gsw_cuda_couple(gsw_context *context, const gsw_couple *job) {
     const cudaStream_t stream = gsw_cuda_of(context)->stream;
-    couple_plan plan;
-    if (!plan_border(job, &plan))
-        return GSW_SUCCESS;
-    const unsigned blocks = (unsigned)gsw_ceil_div(plan.nx * plan.ny * plan.rows, 256);
-    if (job->type == GSW_F64)
+    const gsw_matrix *matrix = job->matrix;
+    couple_plan plan = {};
+    int64_t points = 1;
+    plan.nx = matrix->grid.nx;
+    plan.ny = matrix->grid.ny;
+    plan.y = job->y;
+    for (int axis = 0; axis < 3; axis++) {
+        plan.begin[axis] = job->begin[axis];
+        plan.rows[axis] = job->end[axis] - job->begin[axis];
+        points *= plan.rows[axis];
+    }
+    for (; plan.patches < job->patches && plan.patches < PATCHES; plan.patches++)
+        plan.patch[plan.patches] = job->patch[plan.patches];
+    for (int32_t e = 0; e < matrix->stencil.count; e++) {
+        if (!matrix->array.values[e])
+            continue;
+        plan.offset[plan.count] = matrix->stencil.offsets[e];
+        plan.values[plan.count++] = matrix->array.values[e];
+    }
+    const unsigned blocks = (unsigned)gsw_ceil_div(points, 256);
+    if (matrix->array.value_type == GSW_F64)
         multiply_border<double><<<blocks, 256, 0, stream>>>(plan);
     else
         multiply_border<float><<<blocks, 256, 0, stream>>>(plan);
