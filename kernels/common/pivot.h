@@ -1,4 +1,5 @@
-/* pivot.h: which pivots are bad, and what a factor in fp32 cannot hold. Host and device alike. */
+/* pivot.h: which pivots are bad, what replaces them, and what a factor in fp32 cannot hold. Host
+ * and device alike. */
 #ifndef GSW_PIVOT_H
 #define GSW_PIVOT_H
 
@@ -12,6 +13,19 @@
 GSW_HD int gsw_pivot_is_bad(double pivot, int positive) {
     const double size = fabs(pivot);
     return !(size >= DBL_MIN && size <= DBL_MAX) || (positive && pivot < 0);
+}
+
+/* The largest of `largest` and a coefficient that is finite: for the next function. */
+GSW_HD double gsw_pivot_larger(double largest, double coefficient) {
+    const double size = fabs(coefficient);
+    return size > largest && size <= DBL_MAX ? size : largest;
+}
+
+/* What replaces a bad pivot: `shift` times the largest of its row's coefficients, or `shift` itself
+ * where that is 0. The sign stays, unless all pivots have to be positive. */
+GSW_HD double gsw_pivot_shifted(double pivot, double shift, double largest, int positive) {
+    shift *= largest > 0 ? largest : 1;
+    return pivot < 0 && !positive ? -shift : shift;
 }
 
 /* Whether a value is finite in fp64 and infinite in fp32. */

@@ -677,13 +677,9 @@ static void check_pivots(worker *w, const pencil *p, int64_t s, double *row) {
             continue;
         if (w->job->pivot_shift > 0) {
             double largest = 0;
-            for (int32_t e = 0; e < w->slots; e++) {
-                const double c = fabs(row[e * LANES + l]);
-                if (c > largest && c <= DBL_MAX)
-                    largest = c;
-            }
-            const double shift = w->job->pivot_shift * (largest > 0 ? largest : 1);
-            pivot[l] = pivot[l] < 0 && kind != GSW_IC0 ? -shift : shift;
+            for (int32_t e = 0; e < w->slots; e++)
+                largest = gsw_pivot_larger(largest, row[e * LANES + l]);
+            pivot[l] = gsw_pivot_shifted(pivot[l], w->job->pivot_shift, largest, kind == GSW_IC0);
             w->shifted++;
         } else {
             note_row(w, p, s, l, &w->bad_pivot);

@@ -53,7 +53,7 @@ gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const g
             broken = row;
         if (gsw_pivot_is_bad(d, 0)) {
             if (shift > 0) {
-                d = d < 0 ? -shift : shift;
+                d = gsw_pivot_shifted(d, shift, 0, 0);
                 shifted++;
             } else if (row < bad) {
                 bad = row;

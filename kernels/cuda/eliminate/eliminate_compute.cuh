@@ -225,7 +225,7 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
             if (gsw_pivot_is_bad(pivot, plan.positive))
                 pivot = mend_pivot<2 * terms + 1>(plan, rows[m], 0, pivot, row);
             if (is_beyond(rows[m], multipliers[m], pivot))
-                note_beyond(plan.pivots, row);
+                note_lowest(&plan.pivots->beyond, row);
             write_row<true>(lower_row, upper_row, own.lower[m], own.upper[m], rows[m],
                             multipliers[m], 1 / pivot);
         }

@@ -82,7 +82,7 @@ template <class Real> struct eliminate_listed {
             *upper_at(plan, upper, j) = kept_where_nonzero<Real>(u, u * reciprocal, &beyond);
         }
         if (beyond || (sizeof(Real) == sizeof(float) && gsw_pivot_is_beyond_f32(pivot)))
-            note_beyond(plan.pivots, number);
+            note_lowest(&plan.pivots->beyond, number);
     }
 };
 

@@ -99,37 +99,21 @@ __device__ __forceinline__ eliminate_spot neighbour_spot(const eliminate_plan &p
 /* ---- Pivots -----------------------------------------------------------------------------------
  */
 
-__device__ __forceinline__ void note_bad(gsw_cuda_pivots *pivots, int64_t row) {
-    atomicMin((long long *)&pivots->bad, (long long)row);
-}
-
-__device__ __forceinline__ void note_beyond(gsw_cuda_pivots *pivots, int64_t row) {
-    atomicMin((long long *)&pivots->beyond, (long long)row);
-}
-
-__device__ __forceinline__ void note_shifted(gsw_cuda_pivots *pivots) {
-    atomicAdd((unsigned long long *)&pivots->shifted, 1ull);
-}
-
 /* The value that replaces a bad pivot: a multiple of the largest of the row's `count` coefficients,
  * as the updates have left them. */
 template <int Count>
 __device__ __forceinline__ double mend_pivot(const eliminate_plan &plan, const double *row,
                                              int32_t count, double pivot, int64_t number) {
     if (!(plan.pivot_shift > 0)) {
-        note_bad(plan.pivots, number);
+        note_lowest(&plan.pivots->bad, number);
         return pivot;
     }
     double largest = 0;
 #pragma unroll
-    for (int32_t e = 0; e < (Count > 0 ? Count : count); e++) {
-        const double size = fabs(row[e]);
-        if (size > largest && size <= DBL_MAX)
-            largest = size;
-    }
-    note_shifted(plan.pivots);
-    const double shift = plan.pivot_shift * (largest > 0 ? largest : 1);
-    return pivot < 0 && !plan.positive ? -shift : shift;
+    for (int32_t e = 0; e < (Count > 0 ? Count : count); e++)
+        largest = gsw_pivot_larger(largest, row[e]);
+    note_one(&plan.pivots->shifted);
+    return gsw_pivot_shifted(pivot, plan.pivot_shift, largest, plan.positive);
 }
 
 /* v where c is not zero, else 0. */

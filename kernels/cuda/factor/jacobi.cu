@@ -20,7 +20,7 @@ struct jacobi_plan {
 template <typename Value> struct jacobi_array {
     const Value *values; /* NULL: zeros */
 
-    __host__ __device__ double at(const jacobi_plan &, int64_t row) const {
+    __device__ double at(const jacobi_plan &, int64_t row) const {
         return values ? (double)pack_load(values + row) : 0;
     }
 };
@@ -33,11 +33,11 @@ template <typename Index, typename Value> struct jacobi_csr {
     int32_t base;
 
     /* Reads the middle of the row first, where full rows have the diagonal. */
-    __host__ __device__ double at(const jacobi_plan &plan, int64_t row) const {
+    __device__ double at(const jacobi_plan &plan, int64_t row) const {
         const int64_t begin = (int64_t)pack_load(row_ptr + row) - base;
         const int64_t end = (int64_t)pack_load(row_ptr + row + 1) - base;
         if (begin < 0 || end < begin || end > nonzeros) {
-            pack_lower(&plan.pivots->misfit, row);
+            note_lowest(&plan.pivots->misfit, row);
             return 0;
         }
         const int64_t middle = begin + (end - begin) / 2;
@@ -52,18 +52,18 @@ template <typename Index, typename Value> struct jacobi_csr {
 };
 
 template <typename Source>
-GSW_HD double jacobi_reciprocal(const jacobi_plan &plan, const Source &source, int64_t row) {
+__device__ double jacobi_reciprocal(const jacobi_plan &plan, const Source &source, int64_t row) {
     double d = source.at(plan, row);
     if (gsw_pivot_is_bad(d, 0)) {
         if (plan.pivot_shift > 0) {
-            d = d < 0 ? -plan.pivot_shift : plan.pivot_shift;
-            pack_count(&plan.pivots->shifted);
+            d = gsw_pivot_shifted(d, plan.pivot_shift, 0, 0);
+            note_one(&plan.pivots->shifted);
         } else {
-            pack_lower(&plan.pivots->bad, row);
+            note_lowest(&plan.pivots->bad, row);
         }
     }
     if (plan.narrows && gsw_pivot_is_beyond_f32(d))
-        pack_lower(&plan.pivots->beyond, row);
+        note_lowest(&plan.pivots->beyond, row);
     return 1 / d;
 }
 

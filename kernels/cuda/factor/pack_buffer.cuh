@@ -51,7 +51,7 @@ GSW_HD int32_t lines_of(const pack_plan &plan) {
     return plan.members * GSW_TILE_LANES;
 }
 
-GSW_HD int32_t lane_pitch(const pack_plan &plan) {
+__device__ int32_t lane_pitch(const pack_plan &plan) {
     return (1 << plan.run_bits) + 1;
 }
 
@@ -72,8 +72,8 @@ template <typename Value> size_t block_bytes(const pack_plan &plan, bool csr_row
 
 /* Divides the shared memory, and takes a job. */
 template <typename Value>
-GSW_HD pack_block<Value> block_of(const pack_plan &plan, void *shared, bool csr_rows,
-                                  uint32_t job) {
+__device__ pack_block<Value> block_of(const pack_plan &plan, void *shared, bool csr_rows,
+                                      uint32_t job) {
     const int32_t lines = lines_of(plan), run = 1 << plan.run_bits;
     const uint32_t ticket = job / plan.runs;
     pack_block<Value> block;
@@ -93,8 +93,8 @@ GSW_HD pack_block<Value> block_of(const pack_plan &plan, void *shared, bool csr_
 }
 
 /* A line of a pencil, except `turn`. */
-GSW_HD pack_line line_of(const pack_plan &plan, const gsw_pencil &pencil, int32_t lane,
-                         int32_t member) {
+__device__ pack_line line_of(const pack_plan &plan, const gsw_pencil &pencil, int32_t lane,
+                             int32_t member) {
     const int32_t ly = (lane & (plan.lanes_y - 1)) * plan.lines_y + (plan.lines_y - 1) * member;
     const int32_t lz = (lane >> plan.lanes_bits) * plan.lines_z + (plan.lines_z - 1) * member;
     const int64_t z = (int64_t)pencil.k * plan.tile_z - plan.pad_z + lz;
@@ -113,7 +113,7 @@ GSW_HD pack_line line_of(const pack_plan &plan, const gsw_pencil &pencil, int32_
 
 /* The lines of the pencil: for thread `thread` of the block. */
 template <typename Value>
-GSW_HD void place_lines(const pack_plan &plan, const pack_block<Value> &block, int32_t thread) {
+__device__ void place_lines(const pack_plan &plan, const pack_block<Value> &block, int32_t thread) {
     const gsw_pencil pencil = plan.table[block.ticket];
     for (int32_t i = thread; i < lines_of(plan); i += THREADS) {
         block.line[i] = line_of(plan, pencil, i % GSW_TILE_LANES, i / GSW_TILE_LANES);
@@ -133,8 +133,8 @@ struct pack_place {
 /* Point i of one member's lines, in the order of reading: neighbouring i are neighbouring points in
  * memory. */
 template <typename Value>
-GSW_HD pack_place place_of(const pack_plan &plan, const pack_block<Value> &block, int32_t member,
-                           int32_t i) {
+__device__ pack_place place_of(const pack_plan &plan, const pack_block<Value> &block,
+                               int32_t member, int32_t i) {
     const int32_t mask = (1 << plan.run_bits) - 1;
     const bool along_x = plan.stride[0] == 1;
     const int32_t u = along_x ? i & mask : i / GSW_TILE_LANES;
@@ -156,20 +156,20 @@ GSW_HD pack_place place_of(const pack_plan &plan, const pack_block<Value> &block
 
 /* Where a value lies in the buffer, for coefficient 0. */
 template <typename Value>
-GSW_HD int32_t buffer_place(const pack_block<Value> &block, const pack_place &place) {
+__device__ int32_t buffer_place(const pack_block<Value> &block, const pack_place &place) {
     return place.lane * block.pitch + place.record;
 }
 
 /* Where the diagonal of a point lies. */
 template <typename Value>
-GSW_HD int32_t diagonal_place(const pack_block<Value> &block, int32_t member, int32_t place) {
+__device__ int32_t diagonal_place(const pack_block<Value> &block, int32_t member, int32_t place) {
     return member * GSW_TILE_LANES * block.pitch + place;
 }
 
 /* What the coefficients of a point are multiplied by, if the part is scaled. */
 template <typename Value>
-GSW_HD double scale_of(const pack_plan &plan, const pack_block<Value> &block, int32_t member,
-                       int32_t place) {
+__device__ double scale_of(const pack_plan &plan, const pack_block<Value> &block, int32_t member,
+                           int32_t place) {
     if (!plan.scale)
         return 1;
     return plan.scale_factor * block.diagonal[diagonal_place(block, member, place)];
@@ -181,7 +181,8 @@ GSW_HD double scale_of(const pack_plan &plan, const pack_block<Value> &block, in
 template <typename Stored> struct alignas(16) pack_vector { Stored value[16 / sizeof(Stored)]; };
 
 template <typename Stored, typename Value>
-GSW_HD Stored *record_of(const pack_plan &plan, const pack_block<Value> &block, int32_t record) {
+__device__ Stored *record_of(const pack_plan &plan, const pack_block<Value> &block,
+                             int32_t record) {
     const int64_t values =
         (coefficients_of(plan) + (int64_t)plan.diagonal * plan.members) * GSW_TILE_LANES;
     return (Stored *)plan.values + (block.ticket * plan.records + block.first + record) * values;
@@ -189,7 +190,7 @@ GSW_HD Stored *record_of(const pack_plan &plan, const pack_block<Value> &block, 
 
 /* A coefficient in the form in which it is stored: scaled, if the part is scaled. Zero stays zero
  * with any diagonal. */
-GSW_HD double scaled_value(const pack_plan &plan, double value, double scale) {
+__device__ double scaled_value(const pack_plan &plan, double value, double scale) {
     const double scaled = !plan.scale ? value : value != 0 ? value * scale : 0;
     if (plan.bounded && !(fabs(scaled) <= DBL_MAX))
         plan.pivots->unfit = 1;
@@ -198,22 +199,22 @@ GSW_HD double scaled_value(const pack_plan &plan, double value, double scale) {
 
 /* Reports the row of a coefficient that fp32 does not hold. */
 template <typename Value>
-GSW_HD void note_beyond(const pack_plan &plan, const pack_block<Value> &block, int32_t record,
-                        int32_t lane, int32_t member, double value) {
+__device__ void note_beyond(const pack_plan &plan, const pack_block<Value> &block, int32_t record,
+                            int32_t lane, int32_t member, double value) {
     if (!gsw_is_beyond_f32(value))
         return;
     const pack_line &line = block.line[member * GSW_TILE_LANES + lane];
     const int32_t step = block.first + record - line.shift;
     const int32_t x = step < 0 ? step + plan.records : step;
-    pack_lower(&plan.pivots->beyond,
-               line.row + (plan.upper ? plan.nx - 1 - x : x) * plan.stride[0]);
+    note_lowest(&plan.pivots->beyond,
+                line.row + (plan.upper ? plan.nx - 1 - x : x) * plan.stride[0]);
 }
 
 /* Writes coefficients first..last-1 of the run's records from the buffer, one warp per record: see
  * gsw_packed_value(). `first` is a multiple of `vector`. */
 template <typename Stored, typename Value>
-GSW_HD void write_buffer(const pack_plan &plan, const pack_block<Value> &block, int32_t first,
-                         int32_t last, int32_t thread) {
+__device__ void write_buffer(const pack_plan &plan, const pack_block<Value> &block, int32_t first,
+                             int32_t last, int32_t thread) {
     constexpr int32_t vector = 16 / (int32_t)sizeof(Stored);
     const int32_t whole = (int32_t)coefficients_of(plan) / vector * vector;
     const int32_t lane = thread % GSW_TILE_LANES, odd = plan.members - 1;
@@ -244,7 +245,8 @@ GSW_HD void write_buffer(const pack_plan &plan, const pack_block<Value> &block, 
 
 /* Writes the (reciprocal) diagonals of the run's records. */
 template <typename Stored, typename Value>
-GSW_HD void write_diagonal(const pack_plan &plan, const pack_block<Value> &block, int32_t thread) {
+__device__ void write_diagonal(const pack_plan &plan, const pack_block<Value> &block,
+                               int32_t thread) {
     const double factor = plan.raw ? 1 : plan.diagonal_factor;
     for (int32_t record = thread / GSW_TILE_LANES; record < block.count; record += WARPS) {
         Stored *to =

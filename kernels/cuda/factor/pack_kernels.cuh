@@ -8,12 +8,13 @@
 namespace {
 
 /* Row i of the block's rows, in the order of reading: which member's, and its place. */
-GSW_HD int32_t member_of_row(const pack_plan &plan, int32_t i) {
+__device__ int32_t member_of_row(const pack_plan &plan, int32_t i) {
     return i >> plan.run_bits >> 5;
 }
 
 template <typename Value>
-GSW_HD pack_place place_of_row(const pack_plan &plan, const pack_block<Value> &block, int32_t i) {
+__device__ pack_place place_of_row(const pack_plan &plan, const pack_block<Value> &block,
+                                   int32_t i) {
     static_assert(GSW_TILE_LANES == 1 << 5, "rows of one member");
     return place_of(plan, block, member_of_row(plan, i),
                     i & ((GSW_TILE_LANES << plan.run_bits) - 1));
@@ -24,8 +25,8 @@ GSW_HD pack_place place_of_row(const pack_plan &plan, const pack_block<Value> &b
 
 /* Reads the diagonals of the run to the block's memory. */
 template <typename Source>
-GSW_HD void gather_diagonal(const pack_plan &plan, const Source &source,
-                            const pack_block<typename Source::type> &block, int32_t thread) {
+__device__ void gather_diagonal(const pack_plan &plan, const Source &source,
+                                const pack_block<typename Source::type> &block, int32_t thread) {
     constexpr int32_t POINTS = Source::points;
     const int32_t points = lines_of(plan) << plan.run_bits;
     for (int32_t i = thread; i < points; i += POINTS * THREADS) {
@@ -58,8 +59,8 @@ struct pack_target {
 /* Point i of the run, for the pass of terms first..last-1. If there is no such point it has no
  * couplings, and the place is one that nobody reads: the pad of a lane. */
 template <typename Value>
-GSW_HD pack_target target_of(const pack_plan &plan, const pack_block<Value> &block, int32_t i,
-                             int32_t first, int32_t last) {
+__device__ pack_target target_of(const pack_plan &plan, const pack_block<Value> &block, int32_t i,
+                                 int32_t first, int32_t last) {
     pack_target target = {{}, 0, block.pitch - 1};
     if (i >= lines_of(plan) << plan.run_bits)
         return target;
@@ -145,14 +146,14 @@ __global__ void __launch_bounds__(THREADS, GATHERING_BLOCKS)
 
 /* Puts a value into the buffer as coefficient `slot` of the pass. */
 template <typename Value>
-GSW_HD void put(const pack_block<Value> &block, int32_t place, int32_t slot, Value value) {
+__device__ void put(const pack_block<Value> &block, int32_t place, int32_t slot, Value value) {
     block.buffer[slot * block.buffer_pitch + place] = value;
 }
 
 /* Which couplings the row of a point is expected to hold. */
 template <typename Source>
-GSW_HD uint64_t expected_couplings(const pack_plan &plan, const Source &csr,
-                                   const pack_point &point) {
+__device__ uint64_t expected_couplings(const pack_plan &plan, const Source &csr,
+                                       const pack_point &point) {
     const uint64_t all = csr.last < 64 ? (UINT64_C(1) << csr.last) - 1 : ~UINT64_C(0);
     uint64_t mask = all >> csr.first << csr.first;
     if (point.deep)
@@ -164,14 +165,14 @@ GSW_HD uint64_t expected_couplings(const pack_plan &plan, const Source &csr,
     return mask;
 }
 
-GSW_HD bool holds(const pack_row &row, int32_t t) {
+__device__ bool holds(const pack_row &row, int32_t t) {
     return row.mask != 0 && !row.irregular && (row.mask >> t & 1);
 }
 
 /* Checks the row pointers: is a row's length that of all its expected entries? */
 template <typename Source>
-GSW_HD void examine_rows(const pack_plan &plan, const Source &csr,
-                         const pack_block<typename Source::type> &block, int32_t thread) {
+__device__ void examine_rows(const pack_plan &plan, const Source &csr,
+                             const pack_block<typename Source::type> &block, int32_t thread) {
     for (int32_t t = thread; t < plan.taps; t += THREADS)
         block.step[t] = plan.tap[t].step;
     for (int32_t i = thread; i < lines_of(plan) << plan.run_bits; i += THREADS) {
@@ -194,7 +195,7 @@ struct pack_share {
     int32_t entry, first, every;
 };
 
-GSW_HD pack_share share_rows(int32_t rows, int32_t width, int32_t thread) {
+__device__ pack_share share_rows(int32_t rows, int32_t width, int32_t thread) {
     if (width == 0 || thread >= THREADS / width * width)
         return {0, rows, 1};
     return {thread % width, thread / width, THREADS / width};
@@ -202,8 +203,8 @@ GSW_HD pack_share share_rows(int32_t rows, int32_t width, int32_t thread) {
 
 /* Are the columns those expected? Reads them as they lie in memory. */
 template <typename Source>
-GSW_HD void check_columns(const pack_plan &plan, const Source &csr,
-                          const pack_block<typename Source::type> &block, int32_t thread) {
+__device__ void check_columns(const pack_plan &plan, const Source &csr,
+                              const pack_block<typename Source::type> &block, int32_t thread) {
     const int32_t rows = lines_of(plan) << plan.run_bits;
     const pack_share share = share_rows(rows, csr.last - csr.first, thread);
     const int32_t t = csr.first + share.entry;
@@ -228,8 +229,8 @@ GSW_HD void check_columns(const pack_plan &plan, const Source &csr,
 
 /* Diagonals of all rows. */
 template <typename Source>
-GSW_HD void fetch_diagonals(const pack_plan &plan, const Source &csr,
-                            const pack_block<typename Source::type> &block, int32_t thread) {
+__device__ void fetch_diagonals(const pack_plan &plan, const Source &csr,
+                                const pack_block<typename Source::type> &block, int32_t thread) {
     for (int32_t i = thread; i < lines_of(plan) << plan.run_bits; i += THREADS) {
         const pack_place place = place_of_row(plan, block, i);
         const pack_row &row = block.row[i];
@@ -248,9 +249,9 @@ GSW_HD void fetch_diagonals(const pack_plan &plan, const Source &csr,
 /* Merges the columns of one row with the couplings that stay in the grid, both ascending. Reports
  * the row if a column belongs to none of them. Brings coefficients first..last-1. */
 template <typename Source>
-GSW_HD void merge_row(const pack_plan &plan, const Source &csr,
-                      const pack_block<typename Source::type> &block, int32_t i, int32_t first,
-                      int32_t last) {
+__device__ void merge_row(const pack_plan &plan, const Source &csr,
+                          const pack_block<typename Source::type> &block, int32_t i, int32_t first,
+                          int32_t last) {
     const int32_t member = member_of_row(plan, i), place = block.row[i].place;
     const pack_point point = place_of_row(plan, block, i).point;
     for (int32_t v = first; v < last; v++) {
@@ -268,14 +269,14 @@ GSW_HD void merge_row(const pack_plan &plan, const Source &csr,
         k++;
     }
     if (k < end)
-        pack_lower(&plan.pivots->misfit, point.row);
+        note_lowest(&plan.pivots->misfit, point.row);
 }
 
 /* Brings coefficients first..last-1 of the rows whose columns are not those expected. */
 template <typename Source>
-GSW_HD void merge_rows(const pack_plan &plan, const Source &csr,
-                       const pack_block<typename Source::type> &block, int32_t first, int32_t last,
-                       int32_t thread) {
+__device__ void merge_rows(const pack_plan &plan, const Source &csr,
+                           const pack_block<typename Source::type> &block, int32_t first,
+                           int32_t last, int32_t thread) {
     for (int32_t i = thread; i < lines_of(plan) << plan.run_bits; i += THREADS) {
         if (block.row[i].irregular)
             merge_row(plan, csr, block, i, first, last);
@@ -285,9 +286,9 @@ GSW_HD void merge_rows(const pack_plan &plan, const Source &csr,
 /* Brings coefficients first..last-1 of the other rows, and zeros where there is no point. Reads the
  * entries as they lie in memory. */
 template <typename Source>
-GSW_HD void fetch_rows(const pack_plan &plan, const Source &csr,
-                       const pack_block<typename Source::type> &block, int32_t first, int32_t last,
-                       int32_t thread) {
+__device__ void fetch_rows(const pack_plan &plan, const Source &csr,
+                           const pack_block<typename Source::type> &block, int32_t first,
+                           int32_t last, int32_t thread) {
     const int32_t rows = lines_of(plan) << plan.run_bits;
     const pack_share share = share_rows(rows, plan.terms, thread);
     const int32_t t = (plan.upper ? plan.center + 1 : 0) + share.entry;

@@ -1,5 +1,5 @@
 /* pack_rows.cuh: where the coefficients of packed factors come from: points and couplings in the
- * tiles' own axes, and the reading of stencil arrays and CSR. Host and device alike. */
+ * tiles' own axes, and the reading of stencil arrays and CSR. */
 #ifndef GSW_CUDA_PACK_ROWS_CUH
 #define GSW_CUDA_PACK_ROWS_CUH
 
@@ -65,68 +65,45 @@ struct pack_plan {
     uint8_t tap_of[GSW_STENCIL_MAX], term_of[GSW_STENCIL_MAX];
 };
 
-GSW_HD bool pack_within(int32_t i, int32_t extent) {
+__device__ inline bool pack_within(int32_t i, int32_t extent) {
     return (uint32_t)i < (uint32_t)extent;
 }
 
 /* Does the coupling stay in the grid? */
-GSW_HD bool pack_stays(const pack_plan &plan, const pack_point &point, const pack_tap &tap) {
+__device__ inline bool pack_stays(const pack_plan &plan, const pack_point &point,
+                                  const pack_tap &tap) {
     return (int)pack_within(point.x + tap.dx, plan.nx) &
            (int)pack_within(point.y + tap.dy, plan.ny) &
            (int)pack_within(point.z + tap.dz, plan.nz);
 }
 
-GSW_HD bool pack_exists(const pack_plan &plan, const pack_point &point, int32_t t) {
+__device__ inline bool pack_exists(const pack_plan &plan, const pack_point &point, int32_t t) {
     return point.deep || pack_stays(plan, point, plan.tap[t]);
 }
 
 /* Do all couplings of the points at index `i` along an axis stay in the grid along that axis? */
-GSW_HD bool pack_is_deep_along(const pack_plan &plan, int axis, int32_t i, int32_t extent) {
+__device__ inline bool pack_is_deep_along(const pack_plan &plan, int axis, int32_t i,
+                                          int32_t extent) {
     return i >= plan.margin[axis] && i < extent - plan.margin[axis];
 }
 
-GSW_HD bool pack_is_deep(const pack_plan &plan, int32_t x, int32_t y, int32_t z) {
+__device__ inline bool pack_is_deep(const pack_plan &plan, int32_t x, int32_t y, int32_t z) {
     return pack_is_deep_along(plan, 0, x, plan.nx) && pack_is_deep_along(plan, 1, y, plan.ny) &&
            pack_is_deep_along(plan, 2, z, plan.nz);
 }
 
 /* Loads a value that does not change while a kernel runs, so that loads may be under way together.
  */
-template <typename Value> GSW_HD Value pack_load(const Value *from) {
-#ifdef __CUDA_ARCH__
+template <typename Value> __device__ inline Value pack_load(const Value *from) {
     return __ldg(from);
-#else
-    return *from;
-#endif
 }
 
-GSW_HD void pack_lower(int64_t *lowest, int64_t row) {
-#ifdef __CUDA_ARCH__
-    atomicMin((long long *)lowest, (long long)row);
-#else
-    if (row < *lowest)
-        *lowest = row;
-#endif
-}
-
-GSW_HD void pack_count(int64_t *counter) {
-#ifdef __CUDA_ARCH__
-    atomicAdd((unsigned long long *)counter, 1ULL);
-#else
-    ++*counter;
-#endif
-}
-
-GSW_HD int32_t pack_bits(uint64_t mask) {
-#ifdef __CUDA_ARCH__
+__device__ inline int32_t pack_bits(uint64_t mask) {
     return __popcll(mask);
-#else
-    return __builtin_popcountll(mask);
-#endif
 }
 
 /* Bits of the mask below a given one. */
-GSW_HD int32_t pack_bits_below(uint64_t mask, int32_t bit) {
+__device__ inline int32_t pack_bits_below(uint64_t mask, int32_t bit) {
     return pack_bits(mask & ((UINT64_C(1) << bit) - 1));
 }
 
@@ -134,39 +111,35 @@ GSW_HD int32_t pack_bits_below(uint64_t mask, int32_t bit) {
 
 /* The row's coefficient at coupling t. */
 template <typename Source>
-GSW_HD double pack_coefficient(const pack_plan &plan, const Source &source, const pack_point &point,
-                               int32_t t) {
+__device__ inline double pack_coefficient(const pack_plan &plan, const Source &source,
+                                          const pack_point &point, int32_t t) {
     return pack_exists(plan, point, t) ? source.entry(plan, point, t) : 0;
 }
 
 /* SSOR: a diagonal that is not a valid divisor. */
 template <typename Source>
-GSW_HD double pack_mend_pivot(const pack_plan &plan, const Source &source, const pack_point &point,
-                              double d) {
+__device__ inline double pack_mend_pivot(const pack_plan &plan, const Source &source,
+                                         const pack_point &point, double d) {
     if (!(plan.pivot_shift > 0)) {
-        pack_lower(&plan.pivots->bad, point.row);
+        note_lowest(&plan.pivots->bad, point.row);
         return d;
     }
     double largest = 0;
-    for (int32_t t = 0; t < plan.taps; t++) {
-        const double size = fabs(pack_coefficient(plan, source, point, t));
-        if (size > largest && size <= DBL_MAX)
-            largest = size;
-    }
+    for (int32_t t = 0; t < plan.taps; t++)
+        largest = gsw_pivot_larger(largest, pack_coefficient(plan, source, point, t));
     if (plan.counts)
-        pack_count(&plan.pivots->shifted);
-    const double shift = plan.pivot_shift * (largest > 0 ? largest : 1);
-    return d < 0 ? -shift : shift;
+        note_one(&plan.pivots->shifted);
+    return gsw_pivot_shifted(d, plan.pivot_shift, largest, 0);
 }
 
 /* The value that is kept for a diagonal: itself before an elimination, else its reciprocal. */
 template <typename Source>
-GSW_HD double pack_finish_diagonal(const pack_plan &plan, const Source &source,
-                                   const pack_point &point, double d) {
+__device__ inline double pack_finish_diagonal(const pack_plan &plan, const Source &source,
+                                              const pack_point &point, double d) {
     if (plan.guard && gsw_pivot_is_bad(d, 0))
         d = pack_mend_pivot(plan, source, point, d);
     if (plan.narrows && (plan.raw ? gsw_is_beyond_f32(d) : gsw_pivot_is_beyond_f32(d)))
-        pack_lower(&plan.pivots->beyond, point.row);
+        note_lowest(&plan.pivots->beyond, point.row);
     return plan.raw ? d : 1 / d;
 }
 
@@ -199,8 +172,7 @@ template <typename Value> struct pack_arrays {
     const Value *values[GSW_STENCIL_MAX];
 
     /* The row's coefficient at coupling t, which stays in the grid. */
-    __host__ __device__ double entry(const pack_plan &plan, const pack_point &point,
-                                     int32_t t) const {
+    __device__ double entry(const pack_plan &plan, const pack_point &point, int32_t t) const {
         (void)plan;
         return values[t] ? (double)pack_load(values[t] + point.row) : 0;
     }
@@ -216,7 +188,7 @@ template <typename Value> struct pack_arrays {
         (void)plan, (void)started, (void)to;
     }
 
-    __host__ __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
+    __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
         return pack_finish_diagonal(plan, *this, point, entry(plan, point, plan.center));
     }
 };
@@ -224,13 +196,9 @@ template <typename Value> struct pack_arrays {
 /* ---- Products of stencil arrays ---- */
 
 /* Is it finite, and not below the smallest normal number? */
-GSW_HD bool pack_is_normal(double v) {
-#ifdef __CUDA_ARCH__
+__device__ inline bool pack_is_normal(double v) {
     const uint32_t size = (uint32_t)__double2hiint(v) & 0x7fffffffu;
     return size - 0x00100000u < 0x7fe00000u;
-#else
-    return fabs(v) >= DBL_MIN && fabs(v) <= DBL_MAX;
-#endif
 }
 
 /* The stencils of named shapes have no more couplings. */
@@ -260,7 +228,7 @@ struct pack_products {
     }
 
     /* Parts of products have no diagonal, and are not scaled. */
-    __host__ __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
+    __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
         (void)plan, (void)point;
         return 1;
     }
@@ -286,7 +254,7 @@ struct pack_products_of_slab : pack_products {
 struct pack_scaled : pack_products {
     const double *left; /* by rows */
 
-    __host__ __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
+    __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
         (void)plan;
         return pack_load(left + point.row);
     }
@@ -296,7 +264,7 @@ struct pack_scaled : pack_products {
 struct pack_pivoted : pack_arrays<double> {
     const double *reciprocal;
 
-    __host__ __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
+    __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
         (void)plan;
         return pack_load(reciprocal + point.row);
     }
@@ -320,23 +288,22 @@ template <typename Index, typename Value> struct pack_csr {
 
     /* The entries of a row. Pointers that leave the arrays are reported, and then there are none.
      */
-    __host__ __device__ void row_entries(const pack_plan &plan, int64_t row, int64_t *begin,
-                                         int64_t *end) const {
+    __device__ void row_entries(const pack_plan &plan, int64_t row, int64_t *begin,
+                                int64_t *end) const {
         *begin = (int64_t)pack_load(row_ptr + row) - base;
         *end = (int64_t)pack_load(row_ptr + row + 1) - base;
         if (*begin < 0 || *end < *begin || *end > nonzeros) {
-            pack_lower(&plan.pivots->misfit, row);
+            note_lowest(&plan.pivots->misfit, row);
             *begin = *end = 0;
         }
     }
 
-    __host__ __device__ int64_t column(int64_t k) const {
+    __device__ int64_t column(int64_t k) const {
         return (int64_t)pack_load(columns + k) - base;
     }
 
     /* An entry by its column; `rank` is the place of the row that is read first. */
-    __host__ __device__ double find(const pack_plan &plan, int64_t row, int64_t wanted,
-                                    int32_t rank) const {
+    __device__ double find(const pack_plan &plan, int64_t row, int64_t wanted, int32_t rank) const {
         int64_t low, high;
         row_entries(plan, row, &low, &high);
         if (rank >= 0 && low + rank < high && column(low + rank) == wanted)
@@ -366,8 +333,7 @@ template <typename Index, typename Value> struct pack_csr {
     }
 
     /* The row's coefficient at coupling t, which stays in the grid. */
-    __host__ __device__ double entry(const pack_plan &plan, const pack_point &point,
-                                     int32_t t) const {
+    __device__ double entry(const pack_plan &plan, const pack_point &point, int32_t t) const {
         const pack_tap &tap = plan.tap[t];
         if (!transposed)
             return find(plan, point.row, point.row + tap.step, -1);
@@ -377,7 +343,7 @@ template <typename Index, typename Value> struct pack_csr {
         return find(plan, point.row + tap.step, point.row, expected ? back - first : -1);
     }
 
-    __host__ __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
+    __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
         return pack_finish_diagonal(plan, *this, point,
                                     pack_coefficient(plan, *this, point, plan.center));
     }

@@ -137,6 +137,15 @@ struct gsw_cuda_pivots {
     int64_t beyond;  /* lowest row with a value that fp32 does not hold */
 };
 
+/* A thread's notes in them. */
+__device__ inline void note_lowest(int64_t *lowest, int64_t row) {
+    atomicMin((long long *)lowest, (long long)row);
+}
+
+__device__ inline void note_one(int64_t *count) {
+    atomicAdd((unsigned long long *)count, 1ULL);
+}
+
 /* Counters and faces of sweeps, in device memory, shared by the parts. */
 typedef struct gsw_sweep_area {
     struct gsw_sweep_state *state; /* sweep_plan.cuh; NULL: none yet. Counters, then faces */
