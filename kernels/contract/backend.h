@@ -6,6 +6,7 @@
 
 #include "contract/box_ops.h"
 #include "contract/krylov_passes.h"
+#include "contract/link_ops.h"
 #include "contract/multigrid_ops.h"
 #include "contract/slab_ops.h"
 #include <gridsweep/factor.h>
@@ -211,6 +212,8 @@ typedef struct gsw_backend_ops {
 
     /* Stencil loops with ghost zones. */
     const struct gsw_relax_ops *relax;
+
+    const gsw_link_ops *link;
 
     /* NULL: the backend does not work on boxes of a grid that several processes share. */
     const gsw_box_ops *box;

@@ -187,8 +187,9 @@ typedef struct gsw_multigrid_ops {
      * reaches one point. NULL: never. */
     int (*prefers_colors)(const gsw_grid *grid, int64_t section);
 
-    /* Largest level that is solved directly by default, in points. */
-    int64_t coarsest_points;
+    /* Largest level that is solved directly by default, in points; and that processes do not share:
+     * to exchange ghosts takes longer than to sweep it. */
+    int64_t coarsest_points, together_points;
 } gsw_multigrid_ops;
 
 #endif

@@ -2,10 +2,6 @@
  * process has the planes of one slab. Its neighbours are the process below (smaller z) and the one
  * above.
  *
- * WINDOWS. A window is memory of one process that others of the same machine can write, by means of
- * the device. The owner opens it and gives its name to another process, which attaches it. Where a
- * process cannot attach a window, the library brings the same bytes through messages ("staged").
- *
  * FACES. The packed factor of a slab sweeps only its own pencils. What the pencils of the process
  * before it publish arrives in its inbox, and what its own last pencils publish goes to its outbox:
  * the inbox of the process after it, or memory of its own that is then staged. Between sweeps all
@@ -33,13 +29,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <gridsweep/factor.h>
-
-enum { GSW_WINDOW_NAME = 128 };
-
-/* Names a window for other processes; without pointers. */
-typedef struct gsw_window_name {
-    char bytes[GSW_WINDOW_NAME];
-} gsw_window_name;
 
 enum { GSW_BELOW = 0, GSW_ABOVE = 1 };
 
@@ -84,26 +73,6 @@ typedef struct gsw_slab_ops {
     /* Slabs of a factor consist of a multiple of so many planes, except the last one; 1: the
      * stencil does not couple planes. 0: the factor cannot be cut. */
     int64_t (*unit)(gsw_context *context, const gsw_grid *grid, const gsw_stencil *stencil);
-
-    /* A window's memory holds `value` in each byte at first. Attaching: UNSUPPORTED, with a reason,
-     * where this process cannot write the window. */
-    gsw_status (*window_open)(gsw_context *context, size_t bytes, int value, void **memory,
-                              gsw_window_name *name);
-    void (*window_close)(gsw_context *context, void *memory);
-    gsw_status (*window_attach)(gsw_context *context, const gsw_window_name *name, void **memory);
-    void (*window_detach)(gsw_context *context, const gsw_window_name *name, void *memory);
-
-    /* Queued: copies to a window; sets a counter in a window after all that was queued before;
-     * waits until a counter in an own window has reached a value, at most `limit` seconds. After
-     * that time the context reports TIMEOUT. */
-    gsw_status (*put)(gsw_context *context, void *window, const void *from, size_t bytes);
-    gsw_status (*post)(gsw_context *context, uint64_t *counter, uint64_t value);
-    gsw_status (*await)(gsw_context *context, const uint64_t *counter, uint64_t least,
-                        double limit);
-
-    /* Waits of this context's kernels that have ended without an answer. After one of them windows
-     * may hold values of another solve. */
-    int64_t (*timeouts)(gsw_context *context);
 
     gsw_status (*rest)(gsw_context *context, const gsw_slab_rest *job);
 

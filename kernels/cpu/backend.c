@@ -475,6 +475,7 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .split_apply = gsw_cpu_split_apply,
         .multigrid = &gsw_cpu_multigrid_ops,
         .relax = &gsw_cpu_relax_ops,
+        .link = &gsw_host_link,
         .box = &box_ops,
     };
     return &operations;

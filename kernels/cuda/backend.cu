@@ -397,8 +397,25 @@ void detach_window(gsw_context *context, const gsw_window_name *name, void *memo
 /* Up to this number of points, a level takes longer to smooth than to multiply by its inverse. */
 constexpr int64_t COARSEST_POINTS = 520;
 
+/* Larger levels are shared by several devices. */
+constexpr int64_t TOGETHER_POINTS = 1 << 20;
+
 /* Planes of a section of coarse levels: those of one tile of their stencils. */
 constexpr int64_t SECTION = 4;
+
+static const gsw_link_ops link_ops = {
+    .on_host = 0,
+    .tile_planes = 8,
+    .window_open = entry<gsw_cuda_window_open>::call,
+    .window_close = close_window,
+    .window_attach = entry<gsw_cuda_window_attach>::call,
+    .window_detach = detach_window,
+    .put = entry<gsw_cuda_put>::call,
+    .post = entry<gsw_cuda_post>::call,
+    .await = entry<gsw_cuda_await_post>::call,
+    .timeouts = gsw_cuda_timeouts,
+    .copy_box = entry<gsw_cuda_copy_box>::call,
+};
 
 extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
     static const gsw_multigrid_ops multigrid = {
@@ -431,6 +448,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .named_stencils = 1,
         .prefers_colors = gsw_cuda_prefers_colors,
         .coarsest_points = COARSEST_POINTS,
+        .together_points = TOGETHER_POINTS,
     };
     static const gsw_relax_ops relax = {
         .machine = gsw_cuda_relax_machine,
@@ -440,14 +458,6 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
     };
     static const gsw_slab_ops slab = {
         .unit = gsw_cuda_slab_unit,
-        .window_open = entry<gsw_cuda_window_open>::call,
-        .window_close = close_window,
-        .window_attach = entry<gsw_cuda_window_attach>::call,
-        .window_detach = detach_window,
-        .put = entry<gsw_cuda_put>::call,
-        .post = entry<gsw_cuda_post>::call,
-        .await = entry<gsw_cuda_await_post>::call,
-        .timeouts = gsw_cuda_timeouts,
         .rest = entry<gsw_cuda_slab_rest>::call,
         .face_bytes = gsw_cuda_face_bytes,
         .connect = gsw_cuda_connect,
@@ -512,6 +522,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .split_saves_time = 1,
         .multigrid = &multigrid,
         .relax = &relax,
+        .link = &link_ops,
         .box = nullptr,
         .slab = &slab,
     };

@@ -91,7 +91,7 @@ gsw_status gsw_distributed_matrix_begin(gsw_partition *p, const gsw_stencil *ste
         a->values[e] = values ? values[e] : a->block + e * a->points;
     const gsw_stencil_array array = {.values = a->values, .value_type = type};
     GSW_TRY(gsw_matrix_from_stencil(p->context, &box, stencil, &array, &a->local));
-    return p->context->ops->slab ? gsw_slabs_check(p) : GSW_SUCCESS;
+    return p->context->ops->link->on_host ? GSW_SUCCESS : gsw_slabs_check(p);
 }
 
 gsw_status gsw_distributed_matrix_reserve(gsw_partition *p, const gsw_stencil *stencil,
@@ -119,7 +119,7 @@ gsw_status gsw_distributed_matrix_reserve(gsw_partition *p, const gsw_stencil *s
 static gsw_status move_block(gsw_distributed_matrix *a) {
     gsw_context *context = a->partition->context;
     const size_t values = (size_t)a->points * (size_t)a->local.stencil.count;
-    if (!context->ops->slab || !a->block)
+    if (context->ops->link->on_host || !a->block)
         return GSW_SUCCESS;
     if (!a->moved)
         GSW_TRY(context->ops->alloc(context, values * sizeof(double), &a->moved));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "contract/allocate.h"
 #include "contract/backend.h"
+#include "contract/check.h"
 #include "contract/context.h"
 #include "common/csr.h"
 #include "contract/error.h"
@@ -40,7 +41,8 @@ static gsw_status make_room(gsw_partition *p, int root, size_t values, void **ro
 static gsw_status exchange(gsw_partition *p, int root, double *own, double *all, double *room,
                            int collects) {
     const int rank = p->transport.rank;
-    const int64_t origin[3] = {0, 0, 0}, extent[3] = {p->grid.nx, p->grid.ny, p->grid.nz};
+    const gsw_box_array whole = {.extent = {p->grid.nx, p->grid.ny, p->grid.nz},
+                                 .value = sizeof *own};
     const size_t own_bytes = (size_t)gsw_box_points(&p->own) * sizeof *own;
     if (rank != root)
         return gsw_partition_transfer(p, collects ? root : rank, collects ? rank : root,
@@ -50,12 +52,12 @@ static gsw_status exchange(gsw_partition *p, int root, double *own, double *all,
         const size_t bytes = (size_t)gsw_box_points(&box) * sizeof *own;
         double *values = process == root ? own : room;
         if (!collects)
-            gsw_box_copy(&box, origin, extent, all, values, 1);
+            GSW_TRY(gsw_host_link.copy_box(p->context, &box, &whole, all, values, 1));
         if (process != root)
             GSW_TRY(gsw_partition_transfer(p, collects ? root : process, collects ? process : root,
                                            GSW_TAG_VECTOR, values, bytes));
         if (collects)
-            gsw_box_copy(&box, origin, extent, all, values, 0);
+            GSW_TRY(gsw_host_link.copy_box(p->context, &box, &whole, all, values, 0));
     }
     return GSW_SUCCESS;
 }
@@ -125,27 +127,15 @@ static void read_box(const gsw_matrix *whole, const gsw_box *box, double *values
                 read_row(whole, gsw_grid_row(&whole->grid, x, y, z), values++, pitch);
 }
 
-/* The matrix is in the host's memory, also where the context's backend has another. */
-static gsw_status validate(gsw_context *context, const gsw_matrix *whole) {
-    const gsw_context_options options = {.size = sizeof options, .backend = GSW_BACKEND_CPU};
-    gsw_context *host = NULL;
-    if (!context->ops->slab)
-        return gsw_matrix_validate(context, whole);
-    GSW_TRY(gsw_context_create(&options, &host));
-    gsw_status status = gsw_matrix_validate(host, whole);
-    if (status != GSW_SUCCESS)
-        status = gsw_fail(context, status, "%s", gsw_context_message(host));
-    gsw_context_destroy(host);
-    return status;
-}
-
 static gsw_status check_whole(gsw_partition *p, int root, const gsw_matrix *whole) {
     GSW_TRY(check_root(p, root, whole != NULL));
     if (p->transport.rank != root)
         return GSW_SUCCESS;
     GSW_REQUIRE(p->context, gsw_grid_is_same(&whole->grid, &p->grid),
                 "whole: its grid is not the partition's");
-    return validate(p->context, whole);
+    GSW_TRY(gsw_matrix_check(p->context, whole));
+    return whole->format == GSW_FORMAT_CSR ? gsw_matrix_validate_host(p->context, whole)
+                                           : GSW_SUCCESS;
 }
 
 /* What all processes need of the root's matrix before its values. */

@@ -61,7 +61,7 @@ static gsw_status check_reach(gsw_context *context, const gsw_stencil *stencil) 
 
 /* What several processes do not have; and fp64 where a cycle in fp32 gains nothing. */
 static gsw_status check_shared(gsw_context *context, gsw_multigrid_options *o) {
-    if (!context->ops->slab)
+    if (context->ops->link->on_host)
         o->cycle_type = GSW_F64; /* in which a cycle does all that one in fp32 does */
     if (o->interpolation == GSW_INTERPOLATION_BLACK_BOX && o->smoother != GSW_SMOOTHER_MULTICOLOR)
         return GSW_SUCCESS;

@@ -293,7 +293,7 @@ gsw_status gsw_multigrid_cycle(gsw_multigrid *mg) {
         finest->x = residual;
         finest->residual = x;
     }
-    if (gsw_level_is_shared(finest) && mg->context->ops->slab)
+    if (gsw_level_is_shared(finest) && !mg->context->ops->link->on_host)
         finest->x = mg->own_x;
     gsw_status status = run_cycle(mg);
     if (status == GSW_SUCCESS && finest->x != x)

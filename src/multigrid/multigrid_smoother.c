@@ -153,7 +153,7 @@ gsw_status gsw_smoother_open(gsw_multigrid *mg, gsw_level *level) {
  * slab, and in sections as on one device. Collective. */
 static gsw_status make_shared(const gsw_multigrid *mg, const gsw_level *level, gsw_factor_kind kind,
                               int64_t section, gsw_distributed_factor **factor) {
-    const int local = level != mg->level[0] && mg->context->ops->slab;
+    const int local = level != mg->level[0] && !mg->context->ops->link->on_host;
     const gsw_factor_options options = {
         .size = sizeof options, .kind = kind, .scope = local ? GSW_SCOPE_LOCAL : mg->options.scope};
     return *factor ? gsw_distributed_factor_refactor(*factor)
@@ -184,7 +184,7 @@ static gsw_status fill_shared(const gsw_multigrid *mg, const gsw_level *level) {
     GSW_TRY(make_shared(mg, level, GSW_FACTOR_LOWER, section, &s->before));
     GSW_TRY(make_shared(mg, level, GSW_FACTOR_UPPER, section, &s->after));
     /* Where sweeps end at the slab, kernels know couplings to the next plane only. */
-    s->takes_rest = mg->context->ops->slab &&
+    s->takes_rest = !mg->context->ops->link->on_host &&
                     !(s->before->local && gsw_stencil_beyond(&s->own->local.stencil, 1));
     s->before->ordered = s->after->ordered = s->takes_rest;
     s->planes = planes_of(s);

@@ -11,7 +11,7 @@ static gsw_context *context_of(const gsw_level *level) {
 }
 
 static int on_device(const gsw_level *level) {
-    return context_of(level)->ops->slab != NULL;
+    return !context_of(level)->ops->link->on_host;
 }
 
 static int64_t points_of(const gsw_grid *g) {
@@ -61,7 +61,7 @@ gsw_status gsw_shared_open(const gsw_multigrid *mg, gsw_partition *partition,
 
 /* Whether all processes take a level whole: its share of the work is small. */
 static int is_small(const gsw_multigrid *mg, const gsw_grid *grid, int number) {
-    enum { LEAST = 4096, LEAST_ON_DEVICES = 1 << 20, SHARE = 16 /* of the finest level's work */ };
+    enum { SHARE = 16 /* of the finest level's work */ };
     const double points = (double)grid->nx * (double)grid->ny * (double)grid->nz;
     const double all = (double)mg->grid.nx * (double)mg->grid.ny * (double)mg->grid.nz;
     /* fp32: what all processes take whole is larger than a level that is solved directly. */
@@ -70,7 +70,7 @@ static int is_small(const gsw_multigrid *mg, const gsw_grid *grid, int number) {
         return 1;
     if (mg->options.whole_points > 0)
         return points <= (double)mg->options.whole_points;
-    return points <= (mg->context->ops->slab ? LEAST_ON_DEVICES : LEAST) ||
+    return points <= (double)mg->context->ops->multigrid->together_points ||
            (number > 0 && points * mg->partition->transport.processes <= all / SHARE);
 }
 
@@ -483,9 +483,10 @@ static gsw_status find_coarse(const gsw_multigrid *mg, const gsw_level *level,
         box.begin[axis] = t->partition->own.begin[axis] - f->low[axis];
         box.end[axis] = box.begin[axis] + f->e[axis];
     }
-    gsw_box_copy(&box, (const int64_t[3]){0, 0, 0}, (const int64_t[3]){g->nx, g->ny, g->nz},
-                 next->x, *frame, 1);
-    return GSW_SUCCESS;
+    return mg->context->ops->link->copy_box(
+        mg->context, &box,
+        &(gsw_box_array){.extent = {g->nx, g->ny, g->nz}, .value = sizeof(double)}, next->x, *frame,
+        1);
 }
 
 gsw_status gsw_shared_prolong_add(const gsw_multigrid *mg, const gsw_level *level,

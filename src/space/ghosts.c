@@ -1,6 +1,6 @@
 /* ghosts.c: see ghosts.h.
  *
- * WINDOWS. On devices two sets of ghosts in each window take turns, so that a process may write the
+ * WINDOWS. Two sets of ghosts in each window take turns, so that a process may write the
  * next ghosts while the other one still reads the last ones. It writes those after the next only
  * after its own next exchange has ended, so after the other one has begun that exchange. By then
  * the other one has queued all work that reads the set before, and its stream has passed that work.
@@ -79,7 +79,7 @@ typedef struct request {
 /* Kernels of devices take ghosts of adjacent planes, also of those that no coupling leads to. */
 static gsw_box take_of(const request *q, int to, int from) {
     const gsw_box mine = gsw_partition_box(q->p, to), theirs = gsw_partition_box(q->p, from);
-    if (!q->wanted && !q->p->context->ops->slab)
+    if (!q->wanted && q->p->context->ops->link->on_host)
         return gsw_ghosts_of(q->p, q->stencil, 0, q->stencil->count, to, from);
     if (to == from)
         return (gsw_box){{0, 0, 0}, {0, 0, 0}};
@@ -102,18 +102,6 @@ static gsw_status open_messages(gsw_partition *p, gsw_ghost_peer *peer) {
     return GSW_SUCCESS;
 }
 
-static gsw_status open_peer(gsw_ghosts *ghosts, int process, const gsw_box *take,
-                            const gsw_box *give) {
-    gsw_partition *p = ghosts->partition;
-    gsw_ghost_peer *peer = &ghosts->peer[ghosts->peers++];
-    *peer = (gsw_ghost_peer){.process = process, .take = *take, .give = *give};
-    if (p->context->ops->slab)
-        return GSW_SUCCESS; /* windows may serve */
-    GSW_TRY(open_messages(p, peer));
-    peer->in = peer->message;
-    return GSW_SUCCESS;
-}
-
 static gsw_status open_peers(const request *q, gsw_ghosts *ghosts) {
     gsw_partition *p = ghosts->partition;
     const int processes = p->transport.processes, rank = p->transport.rank;
@@ -123,7 +111,8 @@ static gsw_status open_peers(const request *q, gsw_ghosts *ghosts) {
     for (int process = 0; process < processes; process++) {
         const gsw_box take = take_of(q, rank, process), give = take_of(q, process, rank);
         if (gsw_box_points(&take) > 0 || gsw_box_points(&give) > 0)
-            GSW_TRY(open_peer(ghosts, process, &take, &give));
+            ghosts->peer[ghosts->peers++] =
+                (gsw_ghost_peer){.process = process, .take = take, .give = give};
     }
     return GSW_SUCCESS;
 }
@@ -182,7 +171,7 @@ static gsw_status open_windows(const request *q, gsw_ghosts *ghosts) {
 static gsw_status open_ghosts(const request *q, gsw_partition *p, gsw_ghosts *ghosts) {
     ghosts->partition = p;
     gsw_status status = open_peers(q, ghosts);
-    if (!p->context->ops->slab || p->transport.processes == 1)
+    if (p->transport.processes == 1)
         return status;
     status = gsw_partition_agree(p, status);
     return status == GSW_SUCCESS ? open_windows(q, ghosts) : status;
@@ -219,18 +208,17 @@ void gsw_ghosts_close(gsw_ghosts *ghosts) {
 /* ---- Exchanges --------------------------------------------------------------------------------
  */
 
-/* gsw_box_copy() in the backend's memory; on devices boxes are whole planes. */
-static gsw_status move_box(const gsw_ghosts *ghosts, const gsw_box *box, const int64_t origin[3],
-                           const int64_t extent[3], void *array, void *dense, int to_dense) {
-    gsw_context *context = ghosts->partition->context;
-    const int64_t before = extent[0] * extent[1] * (box->begin[2] - origin[2]);
-    char *first = (char *)array + (size_t)before * ghosts->value;
-    if (!context->ops->slab)
-        gsw_box_copy(box, origin, extent, array, dense, to_dense);
-    else if (first != dense)
-        return context->ops->slab->put(context, to_dense ? dense : first, to_dense ? first : dense,
-                                       (size_t)gsw_box_points(box) * ghosts->value);
-    return GSW_SUCCESS;
+gsw_status gsw_ghosts_copy(const gsw_ghosts *ghosts, const gsw_box *box, int framed,
+                           const void *array, void *dense, int to_dense) {
+    const gsw_partition *p = ghosts->partition;
+    const gsw_frame *frame = &ghosts->frame;
+    gsw_box_array place = {.value = ghosts->value};
+    for (int axis = 0; axis < 3; axis++) {
+        place.origin[axis] = p->own.begin[axis] - (framed ? frame->low[axis] : 0);
+        place.extent[axis] = framed ? frame->e[axis] : frame->n[axis];
+    }
+    return p->context->ops->link->copy_box(p->context, box, &place, (void *)(uintptr_t)array, dense,
+                                           to_dense);
 }
 
 static uint64_t *counter_of(void *window, int process) {
@@ -247,24 +235,17 @@ static char *place_in(const gsw_ghosts *ghosts, char *window, int64_t pitch, int
 static gsw_status send_to(gsw_ghosts *ghosts, gsw_ghost_peer *peer, const void *x) {
     gsw_partition *p = ghosts->partition;
     gsw_context *context = p->context;
-    const gsw_slab_ops *slab = context->ops->slab;
+    const gsw_link_ops *link = context->ops->link;
     const size_t bytes = (size_t)gsw_box_points(&peer->give) * ghosts->value;
-    const int64_t plane = ghosts->frame.n[0] * ghosts->frame.n[1];
-    const char *from =
-        (const char *)x + (size_t)(plane * (peer->give.begin[2] - p->own.begin[2])) * ghosts->value;
     if (peer->window) {
         if (bytes > 0)
-            GSW_TRY(slab->put(context, place_in(ghosts, peer->window, peer->pitch, peer->to), from,
-                              bytes));
-        return slab->post(context, counter_of(peer->window, p->transport.rank), ghosts->round);
+            GSW_TRY(gsw_ghosts_copy(ghosts, &peer->give, 0, x,
+                                    place_in(ghosts, peer->window, peer->pitch, peer->to), 1));
+        return link->post(context, counter_of(peer->window, p->transport.rank), ghosts->round);
     }
     if (bytes == 0)
         return GSW_SUCCESS;
-    if (slab)
-        GSW_TRY(context->ops->download(context, peer->out, from, bytes));
-    else
-        gsw_box_copy(&peer->give, p->own.begin, ghosts->frame.n, (void *)(uintptr_t)x, peer->out,
-                     1);
+    GSW_TRY(gsw_ghosts_copy(ghosts, &peer->give, 0, x, peer->out, 1));
     return gsw_partition_send(p, peer->process, GSW_TAG_GHOSTS, peer->out, bytes, &peer->sending);
 }
 
@@ -286,17 +267,14 @@ gsw_status gsw_ghosts_begin(gsw_ghosts *ghosts, const void *x) {
 static gsw_status receive_from(gsw_ghosts *ghosts, gsw_ghost_peer *peer) {
     gsw_partition *p = ghosts->partition;
     gsw_context *context = p->context;
-    const gsw_slab_ops *slab = context->ops->slab;
     const size_t bytes = (size_t)gsw_box_points(&peer->take) * ghosts->value;
-    if (slab)
-        peer->in = place_in(ghosts, ghosts->windows.own, ghosts->set, peer->place);
-    if (slab && peer->window)
-        return slab->await(context, counter_of(ghosts->windows.own, peer->process), ghosts->round,
-                           p->wait_limit);
+    peer->in = place_in(ghosts, ghosts->windows.own, ghosts->set, peer->place);
+    if (peer->window)
+        return context->ops->link->await(context, counter_of(ghosts->windows.own, peer->process),
+                                         ghosts->round, p->wait_limit);
     GSW_TRY(gsw_partition_wait(p, peer->process, &peer->receiving));
     GSW_TRY(gsw_partition_wait(p, peer->process, &peer->sending));
-    return slab && bytes > 0 ? context->ops->upload(context, peer->in, peer->message, bytes)
-                             : GSW_SUCCESS;
+    return bytes > 0 ? context->ops->upload(context, peer->in, peer->message, bytes) : GSW_SUCCESS;
 }
 
 gsw_status gsw_ghosts_end(gsw_ghosts *ghosts) {
@@ -317,19 +295,11 @@ gsw_status gsw_ghosts_end(gsw_ghosts *ghosts) {
 /* ---- Frames -----------------------------------------------------------------------------------
  */
 
-/* The first point of the frame, in the grid. */
-static void find_origin(const gsw_ghosts *ghosts, int64_t origin[3]) {
-    for (int axis = 0; axis < 3; axis++)
-        origin[axis] = ghosts->partition->own.begin[axis] - ghosts->frame.low[axis];
-}
-
 gsw_status gsw_ghosts_put_others(const gsw_ghosts *ghosts, void *frame) {
-    int64_t origin[3];
-    find_origin(ghosts, origin);
     for (int i = 0; i < ghosts->peers; i++) {
         const gsw_ghost_peer *peer = &ghosts->peer[i];
         if (gsw_box_points(&peer->take) > 0)
-            GSW_TRY(move_box(ghosts, &peer->take, origin, ghosts->frame.e, frame, peer->in, 0));
+            GSW_TRY(gsw_ghosts_copy(ghosts, &peer->take, 1, frame, peer->in, 0));
     }
     return GSW_SUCCESS;
 }
@@ -342,17 +312,11 @@ gsw_status gsw_ghosts_update(gsw_ghosts *ghosts, const void *x, void *frame) {
 }
 
 gsw_status gsw_ghosts_take_own(const gsw_ghosts *ghosts, const void *frame, void *x) {
-    int64_t origin[3];
-    find_origin(ghosts, origin);
-    return move_box(ghosts, &ghosts->partition->own, origin, ghosts->frame.e,
-                    (void *)(uintptr_t)frame, x, 1);
+    return gsw_ghosts_copy(ghosts, &ghosts->partition->own, 1, frame, x, 1);
 }
 
 gsw_status gsw_ghosts_put_own(const gsw_ghosts *ghosts, const void *x, void *frame) {
-    int64_t origin[3];
-    find_origin(ghosts, origin);
-    return move_box(ghosts, &ghosts->partition->own, origin, ghosts->frame.e, frame,
-                    (void *)(uintptr_t)x, 0);
+    return gsw_ghosts_copy(ghosts, &ghosts->partition->own, 1, frame, (void *)(uintptr_t)x, 0);
 }
 
 /* Whether the ghosts of a peer, which begin at `next`, continue those in the patch. */

@@ -10,16 +10,14 @@
 /* A process that shares points with this one. */
 typedef struct gsw_ghost_peer {
     int process;
-    gsw_box take;   /* its points that this process needs, in the grid */
-    gsw_box give;   /* own points that it needs */
-    void *in, *out; /* their values, x fastest; `in` is in the backend's memory */
+    gsw_box take;        /* its points that this process needs, in the grid */
+    gsw_box give;        /* own points that it needs */
+    void *in;            /* values of `take`, x fastest, in the own window */
+    char *window;        /* of the peer, where both reach the other's; NULL: messages go there */
+    int64_t place;       /* in points: where `take` begins in a set of the own window, */
+    int64_t to, pitch;   /* `give` in a set of the peer's, and that set's size */
+    void *message, *out; /* what comes by message, and goes; in the host's memory */
     void *receiving, *sending;
-
-    /* Backends with memory of their own. */
-    char *window;      /* of the peer, where both reach the other's; NULL: messages go there */
-    void *message;     /* what comes by message */
-    int64_t place;     /* in points: where `take` begins in a set of the own window, */
-    int64_t to, pitch; /* `give` in a set of the peer's, and that set's size */
 } gsw_ghost_peer;
 
 typedef struct gsw_ghosts {
@@ -29,7 +27,7 @@ typedef struct gsw_ghosts {
     int peers;
     gsw_ghost_peer *peer; /* by rank */
 
-    /* Backends with memory of their own: two sets of ghosts in turns (ghosts.c). */
+    /* Two sets of ghosts in turns (ghosts.c). */
     gsw_windows windows;
     int64_t set;    /* points of one */
     uint64_t round; /* exchanges so far */
@@ -74,6 +72,10 @@ gsw_status gsw_ghosts_update(gsw_ghosts *ghosts, const void *x, void *frame);
 
 /* Writes the received ghosts into an array of the frame. */
 gsw_status gsw_ghosts_put_others(const gsw_ghosts *ghosts, void *frame);
+
+/* Copies a box between dense values and an array of the frame, or one of the own box alone. */
+gsw_status gsw_ghosts_copy(const gsw_ghosts *ghosts, const gsw_box *box, int framed,
+                           const void *array, void *dense, int to_dense);
 
 /* Copies the box from the frame, or into it, unless x is the frame's own part. */
 gsw_status gsw_ghosts_take_own(const gsw_ghosts *ghosts, const void *frame, void *x);

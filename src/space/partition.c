@@ -47,19 +47,6 @@ gsw_box gsw_box_shifted(const gsw_box *box, gsw_offset by) {
     return shifted;
 }
 
-void gsw_box_copy(const gsw_box *box, const int64_t origin[3], const int64_t extent[3],
-                  double *array, double *dense, int to_dense) {
-    const size_t length = (size_t)(box->end[0] - box->begin[0]);
-    for (int64_t z = box->begin[2]; z < box->end[2]; z++) {
-        for (int64_t y = box->begin[1]; y < box->end[1]; y++) {
-            double *line = array + (box->begin[0] - origin[0]) +
-                           extent[0] * ((y - origin[1]) + extent[1] * (z - origin[2]));
-            memcpy(to_dense ? dense : line, to_dense ? line : dense, length * sizeof *dense);
-            dense += length;
-        }
-    }
-}
-
 gsw_box gsw_partition_box(const gsw_partition *p, int process) {
     gsw_box box = {{0, 0, 0}, {0, 0, 0}};
     if (!p || process < 0 || process >= p->transport.processes)
@@ -148,13 +135,8 @@ static gsw_status refuse_broken(const gsw_partition *p) {
                     "transport and partition");
 }
 
-static int64_t timeouts_of(const gsw_partition *p) {
-    const gsw_slab_ops *slab = p->context->ops->slab;
-    return slab ? slab->timeouts(p->context) : 0;
-}
-
 gsw_status gsw_partition_usable(gsw_partition *p) {
-    if (timeouts_of(p) != p->timeouts)
+    if (p->context->ops->link->timeouts(p->context) != p->timeouts)
         gsw_partition_break(p);
     return p->finest->broken ? refuse_broken(p) : GSW_SUCCESS;
 }
@@ -476,14 +458,13 @@ static gsw_status choose_shape(gsw_partition *p, const int32_t wanted[3]) {
     return GSW_SUCCESS;
 }
 
-/* Where part i of equal parts begins. Backends that take slabs sweep whole tiles: then it is a
- * multiple of TILE, if each slab has that many planes. */
+/* Where part i of equal parts begins: a whole number of the backend's tiles, if each slab has one.
+ */
 static int64_t even_cut(const gsw_partition *p, int axis, int64_t extent, int32_t i) {
-    enum { TILE = 8 };
     const int32_t parts = p->shape[axis];
     const int64_t cut = extent / parts * i + extent % parts * i / parts;
-    const int tiled = axis == 2 && p->context->ops->slab && extent / parts >= TILE && i < parts;
-    return tiled ? (cut + TILE / 2) / TILE * TILE : cut;
+    const int64_t tile = axis == 2 ? p->context->ops->link->tile_planes : 1;
+    return extent / parts >= tile && i < parts ? (cut + tile / 2) / tile * tile : cut;
 }
 
 static gsw_status cut_axis(gsw_partition *p, int axis, int64_t extent, const int64_t *given) {
@@ -581,7 +562,7 @@ gsw_status gsw_partition_create(gsw_context *context, const gsw_transport *trans
     p->finest = p;
     p->grid = grid ? *grid : (gsw_grid){0, 0, 0};
     p->wait_limit = DEFAULT_LIMIT;
-    p->timeouts = timeouts_of(p);
+    p->timeouts = p->context->ops->link->timeouts(p->context);
     gsw_status status =
         gsw_options_take(context, "gsw_transport", transport, sizeof p->transport, &p->transport);
     if (status == GSW_SUCCESS && (p->transport.processes < 1 || p->transport.rank < 0 ||

@@ -114,9 +114,4 @@ int64_t gsw_box_points(const gsw_box *box);
 gsw_box gsw_box_intersection(const gsw_box *a, const gsw_box *b);
 gsw_box gsw_box_shifted(const gsw_box *box, gsw_offset by);
 
-/* Copies the box between dense values and an array whose first point is `origin`, of `extent`
- * points. */
-void gsw_box_copy(const gsw_box *box, const int64_t origin[3], const int64_t extent[3],
-                  double *array, double *dense, int to_dense);
-
 #endif

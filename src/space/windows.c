@@ -7,8 +7,8 @@
 #include "contract/context.h"
 #include "contract/error.h"
 
-static const gsw_slab_ops *ops_of(const gsw_partition *p) {
-    return p->context->ops->slab;
+static const gsw_link_ops *ops_of(const gsw_partition *p) {
+    return p->context->ops->link;
 }
 
 static void free_lists(gsw_windows *w) {
@@ -130,6 +130,14 @@ static void detach(const gsw_windows *w) {
         ops_of(p)->window_detach(p->context, &w->name[i], w->theirs[i]);
 }
 
+/* Whether another process may write the own window. */
+static int is_reached(const gsw_windows *w) {
+    for (int i = 0; i < w->partition->transport.processes; i++)
+        if (!w->direct || w->direct[i])
+            return 1;
+    return 0;
+}
+
 /* When the partition ends. */
 static void drop_idle(gsw_partition *p) {
     gsw_windows *w, *next;
@@ -138,7 +146,7 @@ static void drop_idle(gsw_partition *p) {
     const int all = !p->broken && gsw_partition_agree(p, GSW_SUCCESS) == GSW_SUCCESS;
     for (w = p->idle_windows; w; w = next) {
         next = w->next;
-        if (all)
+        if (all || !is_reached(w))
             ops_of(p)->window_close(p->context, w->own);
         free_lists(w);
         free(w);
@@ -196,7 +204,7 @@ void gsw_windows_close(gsw_windows *windows) {
     } else {
         if (keeps)
             detach(windows);
-        if (all && windows->own)
+        if (windows->own && (all || !is_reached(windows)))
             ops_of(p)->window_close(p->context, windows->own);
         free_lists(windows);
     }

@@ -1,9 +1,9 @@
 /* windows.h: windows of a partition's processes: memory of a device that other processes write
- * (contract/slab_ops.h). */
+ * (contract/link_ops.h). */
 #ifndef GSW_WINDOWS_H
 #define GSW_WINDOWS_H
 
-#include "contract/slab_ops.h"
+#include "contract/link_ops.h"
 #include "partition.h"
 
 typedef struct gsw_windows {

@@ -55,7 +55,7 @@ static gsw_status open_factor(gsw_distributed_factor *f, int64_t ghosts[2]) {
     return gsw_packed_open_ghosts(context, &f->matrix->local, &options, ghosts, axis, &f->packed);
 }
 
-gsw_status gsw_bands_open(gsw_distributed_factor *f) {
+static gsw_status open_all(gsw_distributed_factor *f) {
     gsw_partition *p = f->partition;
     const gsw_stencil *stencil = &f->matrix->local.stencil;
     int64_t ghosts[2], keys;
@@ -127,9 +127,11 @@ static gsw_status sweep(gsw_distributed_factor *f, int down, const double *b, do
     return gsw_schedule_go(down ? &f->down : &f->up, f->mail[down], &run);
 }
 
-gsw_status gsw_bands_apply(gsw_distributed_factor *f, const double *b, double *x) {
+static gsw_status apply(gsw_distributed_factor *f, const void *b, void *x) {
     const int up = gsw_distributed_sweeps(f, 0);
     if (up)
         GSW_TRY(sweep(f, 0, b, x));
     return gsw_distributed_sweeps(f, 1) ? sweep(f, 1, up ? x : b, x) : GSW_SUCCESS;
 }
+
+const gsw_factor_way gsw_bands_way = {.open = open_all, .fill = gsw_bands_fill, .apply = apply};

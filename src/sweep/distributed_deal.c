@@ -172,16 +172,17 @@ gsw_status gsw_dealt_fill(gsw_dealt *d, const gsw_factor *slab) {
 
 static gsw_status meet(gsw_dealt *d) {
     gsw_context *context = d->partition->context;
+    const gsw_link_ops *link = context->ops->link;
     const gsw_deal *deal = &d->deal;
     const uint64_t number = ++d->meetings;
     for (int i = 0; i < deal->processes; i++) {
         if (i != deal->rank)
-            GSW_TRY(ops_of(d)->post(context, (uint64_t *)deal->window[i] + deal->rank, number));
+            GSW_TRY(link->post(context, (uint64_t *)deal->window[i] + deal->rank, number));
     }
     for (int i = 0; i < deal->processes; i++) {
         if (i != deal->rank)
-            GSW_TRY(ops_of(d)->await(context, (uint64_t *)deal->window[deal->rank] + i, number,
-                                     d->partition->wait_limit));
+            GSW_TRY(link->await(context, (uint64_t *)deal->window[deal->rank] + i, number,
+                                d->partition->wait_limit));
     }
     return GSW_SUCCESS;
 }

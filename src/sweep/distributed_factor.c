@@ -23,25 +23,8 @@ static int64_t smaller_of(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-static gsw_status fill_global(gsw_distributed_factor *f) {
-    if (f->partition->context->ops->slab)
-        return gsw_slabs_fill(f);
-    return f->relaid ? gsw_relaid_fill(f) : gsw_bands_fill(f);
-}
-
 /* ---- Creation ---------------------------------------------------------------------------------
  */
-
-static gsw_status open_global(gsw_distributed_factor *f) {
-    gsw_context *context = f->partition->context;
-    if (context->ops->slab)
-        return gsw_slabs_open(f);
-    return gsw_partition_has_slabs(f->partition) ? gsw_bands_open(f) : gsw_relaid_open(f);
-}
-
-static int is_local(const gsw_distributed_factor *f) {
-    return f->options.scope == GSW_SCOPE_LOCAL || f->options.kind == GSW_JACOBI;
-}
 
 static gsw_status check_options(gsw_distributed_factor *f, const gsw_factor_options *given) {
     gsw_context *context = f->partition->context;
@@ -53,7 +36,7 @@ static gsw_status check_options(gsw_distributed_factor *f, const gsw_factor_opti
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on several processes are in fp64, not transposed, and have no "
                         "unit diagonal");
-    if (o->overlap > 0 && context->ops->slab)
+    if (o->overlap > 0 && !context->ops->link->on_host)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the backend %s has no overlaps",
                         gsw_backend_name(context->backend));
     const gsw_grid *grid = &f->partition->grid;
@@ -62,6 +45,14 @@ static gsw_status check_options(gsw_distributed_factor *f, const gsw_factor_opti
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "ic0 needs a symmetric stencil: one that has -o for each offset o");
     return GSW_SUCCESS;
+}
+
+static const gsw_factor_way *way_of(const gsw_distributed_factor *f) {
+    if (f->options.scope == GSW_SCOPE_LOCAL || f->options.kind == GSW_JACOBI)
+        return &gsw_local_way;
+    if (!f->partition->context->ops->link->on_host)
+        return &gsw_slabs_way;
+    return gsw_partition_has_slabs(f->partition) ? &gsw_bands_way : &gsw_relaid_way;
 }
 
 static uint64_t mark_of(const gsw_factor_options *o) {
@@ -85,8 +76,10 @@ gsw_status gsw_distributed_factor_create_as(gsw_distributed_matrix *matrix,
     f->type = type;
     status = check_options(f, options);
     status = gsw_partition_agree_on(p, status, "options", mark_of(&f->options));
-    if (status == GSW_SUCCESS && !is_local(f))
-        status = gsw_partition_agree(p, open_global(f));
+    if (status == GSW_SUCCESS) {
+        f->way = way_of(f);
+        status = gsw_partition_agree(p, f->way->open(f));
+    }
     if (status == GSW_SUCCESS)
         status = gsw_distributed_factor_refactor(f);
     if (status == GSW_SUCCESS)
@@ -97,20 +90,14 @@ gsw_status gsw_distributed_factor_create_as(gsw_distributed_matrix *matrix,
 }
 
 gsw_status gsw_distributed_factor_refactor(gsw_distributed_factor *factor) {
-    const gsw_status status = gsw_partition_agree(
-        factor->partition, is_local(factor) ? gsw_local_fill(factor) : fill_global(factor));
+    const gsw_status status = gsw_partition_agree(factor->partition, factor->way->fill(factor));
     factor->usable = status == GSW_SUCCESS;
     return status;
 }
 
 gsw_status gsw_distributed_factor_solve(gsw_distributed_factor *f, const void *b, void *x) {
-    gsw_context *context = f->partition->context;
-    GSW_TRY(gsw_distributed_usable(f, context));
-    if (f->local)
-        return gsw_local_solve(f, b, x);
-    if (context->ops->slab)
-        return gsw_slabs_solve(f, b, x);
-    return f->relaid ? gsw_relaid_apply(f->relaid, b, x) : gsw_bands_apply(f, b, x);
+    GSW_TRY(gsw_distributed_usable(f, f->partition->context));
+    return f->way->apply(f, b, x);
 }
 
 void gsw_distributed_factor_describe(const gsw_distributed_factor *f, gsw_factor_info *info) {

@@ -2,6 +2,7 @@
 #ifndef GSW_DISTRIBUTED_INTERNAL_H
 #define GSW_DISTRIBUTED_INTERNAL_H
 
+#include "contract/slab_ops.h"
 #include "matrix/distributed_matrix.h"
 #include "schedule.h"
 #include "space/slabs.h"
@@ -36,10 +37,22 @@ typedef struct gsw_relaid {
 
 typedef struct gsw_distributed_factor gsw_distributed_factor;
 
+/* How a factor works. All are collective; b may be x. open: before the first fill. */
+typedef struct gsw_factor_way {
+    gsw_status (*open)(gsw_distributed_factor *f);
+    gsw_status (*fill)(gsw_distributed_factor *f);
+    gsw_status (*apply)(gsw_distributed_factor *f, const void *b, void *x);
+} gsw_factor_way;
+
+/* LOCAL and JACOBI; GLOBAL in slabs with packed factors on CPUs, in boxes that are no slabs, and in
+ * slabs on backends with memory of their own. */
+extern const gsw_factor_way gsw_local_way, gsw_bands_way, gsw_relaid_way, gsw_slabs_way;
+
 struct gsw_distributed_factor {
     gsw_partition *partition;
     gsw_distributed_matrix *matrix;
     gsw_factor_options options;
+    const gsw_factor_way *way;
     int usable;         /* holds values, in all processes */
     gsw_factor *local;  /* LOCAL, and JACOBI */
     int64_t planes;     /* LOCAL, LOWER and UPPER: of the slabs that `local` is asked for; or 0 */
@@ -112,17 +125,14 @@ gsw_status gsw_distributed_report_pivots(gsw_distributed_factor *f, int64_t row)
 /* Refuses a factor without values, in all processes alike. */
 gsw_status gsw_distributed_usable(const gsw_distributed_factor *f, gsw_context *context);
 
-/* LOCAL and JACOBI: opens or fills the factor, and applies it. Collective with an overlap. */
-gsw_status gsw_local_fill(gsw_distributed_factor *f);
-gsw_status gsw_local_solve(gsw_distributed_factor *f, const void *b, void *x);
+/* Free what each way has opened. */
 void gsw_local_close(gsw_distributed_factor *f);
-
-/* GLOBAL on CPUs, for slabs: opens the factor, fills it, applies it (b may be x), and frees it. All
- * but the last are collective. */
-gsw_status gsw_bands_open(gsw_distributed_factor *f);
-gsw_status gsw_bands_fill(gsw_distributed_factor *f);
-gsw_status gsw_bands_apply(gsw_distributed_factor *f, const double *b, double *x);
 void gsw_bands_close(gsw_distributed_factor *f);
+void gsw_relaid_close(gsw_relaid *relaid);
+void gsw_slabs_close(gsw_distributed_factor *f);
+
+/* GLOBAL on CPUs: fills slabs (distributed_fill.c). Collective. */
+gsw_status gsw_bands_fill(gsw_distributed_factor *f);
 
 /* The bands of a block, begin <= q < end, in the order of upward sweeps. */
 static inline void gsw_bands_of_block(const gsw_distributed_factor *f, int64_t block,
@@ -131,19 +141,6 @@ static inline void gsw_bands_of_block(const gsw_distributed_factor *f, int64_t b
     *begin = block * n < f->bands.count ? block * n : f->bands.count;
     *end = *begin + n < f->bands.count ? *begin + n : f->bands.count;
 }
-
-/* The same for boxes that are no slabs. */
-gsw_status gsw_relaid_open(gsw_distributed_factor *f);
-gsw_status gsw_relaid_fill(gsw_distributed_factor *f);
-gsw_status gsw_relaid_apply(gsw_relaid *relaid, const double *b, double *x);
-void gsw_relaid_close(gsw_relaid *relaid);
-
-/* GLOBAL on a backend with memory of its own: opens the factor, fills it, and frees it. Collective.
- */
-gsw_status gsw_slabs_open(gsw_distributed_factor *f);
-gsw_status gsw_slabs_fill(gsw_distributed_factor *f);
-gsw_status gsw_slabs_solve(gsw_distributed_factor *f, const void *b, void *x);
-void gsw_slabs_close(gsw_distributed_factor *f);
 
 /* Deals the factor of a slab out, where that pays. *dealt is NULL if it does not, and, with a
  * reason in the log, if memory does not suffice or a process does not reach the windows of all

@@ -10,7 +10,7 @@
 #include "matrix/distributed_rows.h"
 #include "packed.h"
 
-gsw_status gsw_local_solve(gsw_distributed_factor *f, const void *b, void *x) {
+static gsw_status apply(gsw_distributed_factor *f, const void *b, void *x) {
     gsw_context *context = f->partition->context;
     if (!f->framed)
         return gsw_packed_solve(context, f->local, 1, b, 0, x, 0);
@@ -26,27 +26,29 @@ static gsw_status open_factor(gsw_distributed_factor *f, const gsw_matrix *matri
     return gsw_packed_take(context, f->local, matrix, NULL);
 }
 
-/* The vector of the frame, which takes the ghosts over from the rows. */
-static gsw_status open_overlap(gsw_distributed_factor *f, gsw_distributed_rows *rows) {
-    gsw_context *context = f->partition->context;
-    GSW_TRY(gsw_alloc(context, (size_t)rows->points, sizeof *f->framed, "the sweep's vector",
-                      (void **)&f->framed));
-    f->bytes += rows->points * (int64_t)sizeof *f->framed;
-    f->overlap = rows->ghosts;
-    rows->ghosts = (gsw_ghosts){.partition = NULL};
+/* The vector of the frame. */
+static gsw_status open_overlap(gsw_distributed_factor *f, int64_t points) {
+    GSW_TRY(gsw_alloc(f->partition->context, (size_t)points, sizeof *f->framed,
+                      "the sweep's vector", (void **)&f->framed));
+    f->bytes += points * (int64_t)sizeof *f->framed;
     return GSW_SUCCESS;
 }
 
-/* low: points of the frame before the own box. */
+/* low: points of the frame before the own box. The first time the factor takes the ghosts over,
+ * whatever happens next in this process: to close them is collective. */
 static gsw_status fill_overlapping(gsw_distributed_factor *f, int64_t low[3]) {
     gsw_distributed_rows rows;
     gsw_status status = gsw_distributed_rows_open(f->matrix, f->options.overlap, 0, &rows);
     memcpy(low, rows.ghosts.frame.low, sizeof rows.ghosts.frame.low);
+    if (status == GSW_SUCCESS && !f->overlap.partition) {
+        f->overlap = rows.ghosts;
+        rows.ghosts = (gsw_ghosts){.partition = NULL};
+    }
     if (status == GSW_SUCCESS)
         status = f->local ? gsw_packed_take(f->partition->context, f->local, &rows.matrix, NULL)
                           : open_factor(f, &rows.matrix);
     if (status == GSW_SUCCESS && !f->framed)
-        status = open_overlap(f, &rows);
+        status = open_overlap(f, rows.points);
     gsw_distributed_rows_close(&rows);
     return status;
 }
@@ -57,7 +59,8 @@ static gsw_status fill_own(gsw_distributed_factor *f) {
                     : open_factor(f, &f->matrix->local);
 }
 
-gsw_status gsw_local_fill(gsw_distributed_factor *f) {
+/* The factor is opened with its rows. */
+static gsw_status fill(gsw_distributed_factor *f) {
     const gsw_partition *p = f->partition;
     int64_t low[3] = {0, 0, 0};
     const int overlaps = f->options.overlap > 0 && p->transport.processes > 1;
@@ -73,6 +76,13 @@ gsw_status gsw_local_fill(gsw_distributed_factor *f) {
                                                 p->own.begin[1] - low[1] + y,
                                                 p->own.begin[2] - low[2] + z));
 }
+
+static gsw_status open_nothing(gsw_distributed_factor *f) {
+    (void)f;
+    return GSW_SUCCESS;
+}
+
+const gsw_factor_way gsw_local_way = {.open = open_nothing, .fill = fill, .apply = apply};
 
 void gsw_local_close(gsw_distributed_factor *f) {
     gsw_packed_close(f->local);

@@ -11,20 +11,17 @@
 
 /* To the slab of a process, or back to its box. */
 static gsw_status move(gsw_relaid *r, gsw_ghosts *ghosts, const double *from, double *to) {
-    const int64_t *n = ghosts->frame.n, *e = ghosts->frame.e, *own = ghosts->partition->own.begin;
-    int64_t begin[3];
-    for (int axis = 0; axis < 3; axis++)
-        begin[axis] = own[axis] - ghosts->frame.low[axis];
     GSW_TRY(gsw_ghosts_begin(ghosts, from));
     GSW_TRY(gsw_ghosts_end(ghosts));
-    gsw_box_copy(&r->common, own, n, (double *)(uintptr_t)from, r->room, 1);
-    gsw_box_copy(&r->common, begin, e, to, r->room, 0);
+    GSW_TRY(gsw_ghosts_copy(ghosts, &r->common, 0, from, r->room, 1));
+    GSW_TRY(gsw_ghosts_copy(ghosts, &r->common, 1, to, r->room, 0));
     return gsw_ghosts_put_others(ghosts, to);
 }
 
-gsw_status gsw_relaid_apply(gsw_relaid *r, const double *b, double *x) {
+static gsw_status apply(gsw_distributed_factor *f, const void *b, void *x) {
+    gsw_relaid *r = f->relaid;
     GSW_TRY(move(r, &r->there, b, r->x));
-    GSW_TRY(gsw_bands_apply(r->factor, r->x, r->x));
+    GSW_TRY(gsw_bands_way.apply(r->factor, r->x, r->x));
     return move(r, &r->back, r->x, x);
 }
 
@@ -75,7 +72,7 @@ static gsw_status open_slabs(gsw_distributed_factor *f, gsw_relaid **relaid) {
     return gsw_partition_slabs(f->partition, &r->partition);
 }
 
-gsw_status gsw_relaid_open(gsw_distributed_factor *f) {
+static gsw_status open_all(gsw_distributed_factor *f) {
     gsw_partition *p = f->partition;
     GSW_TRY(gsw_partition_agree(p, open_slabs(f, &f->relaid)));
     gsw_relaid *r = f->relaid;
@@ -89,14 +86,16 @@ gsw_status gsw_relaid_open(gsw_distributed_factor *f) {
     r->factor->matrix = r->matrix;
     r->factor->options = f->options;
     r->factor->type = f->type;
-    return gsw_bands_open(r->factor);
+    return gsw_bands_way.open(r->factor);
 }
 
-gsw_status gsw_relaid_fill(gsw_distributed_factor *f) {
+static gsw_status fill(gsw_distributed_factor *f) {
     gsw_relaid *r = f->relaid;
     GSW_TRY(gsw_partition_agree(f->partition, take_values(f, r)));
-    return gsw_bands_fill(r->factor);
+    return gsw_bands_way.fill(r->factor);
 }
+
+const gsw_factor_way gsw_relaid_way = {.open = open_all, .fill = fill, .apply = apply};
 
 void gsw_relaid_close(gsw_relaid *r) {
     if (!r)

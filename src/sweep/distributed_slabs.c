@@ -113,7 +113,7 @@ static gsw_status open_faces(gsw_distributed_factor *f) {
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_slabs_open(gsw_distributed_factor *f) {
+static gsw_status open_all(gsw_distributed_factor *f) {
     gsw_partition *p = f->partition;
     const gsw_matrix *local = &f->matrix->local;
     const gsw_factor_options options = gsw_distributed_part_options(f);
@@ -330,7 +330,7 @@ static gsw_status fill_in_steps(gsw_distributed_factor *f, int *made) {
     return gsw_partition_all(f->partition, own, made);
 }
 
-gsw_status gsw_slabs_fill(gsw_distributed_factor *f) {
+static gsw_status fill_all(gsw_distributed_factor *f) {
     int64_t bad_row = INT64_MAX;
     int in_steps, made = 0;
     GSW_TRY(gsw_partition_usable(f->partition));
@@ -356,7 +356,7 @@ static gsw_status sweep(gsw_distributed_factor *f, int down, const void *b, void
     return give_faces(f, down);
 }
 
-gsw_status gsw_slabs_solve(gsw_distributed_factor *f, const void *b, void *x) {
+static gsw_status apply(gsw_distributed_factor *f, const void *b, void *x) {
     gsw_context *context = f->partition->context;
     const int up = gsw_distributed_sweeps(f, 0), down = gsw_distributed_sweeps(f, 1);
     GSW_TRY(gsw_partition_usable(f->partition));
@@ -368,3 +368,5 @@ gsw_status gsw_slabs_solve(gsw_distributed_factor *f, const void *b, void *x) {
         GSW_TRY(sweep(f, 0, b, x));
     return down ? sweep(f, 1, up ? x : b, x) : GSW_SUCCESS;
 }
+
+const gsw_factor_way gsw_slabs_way = {.open = open_all, .fill = fill_all, .apply = apply};

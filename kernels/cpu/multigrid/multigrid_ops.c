@@ -437,4 +437,5 @@ const gsw_multigrid_ops gsw_cpu_multigrid_ops = {
     .color_sweep = cpu_color_sweep,
     .reads_margins = 1,
     .coarsest_points = 200,
+    .together_points = 4096,
 };

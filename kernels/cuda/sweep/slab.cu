@@ -242,6 +242,21 @@ gsw_status gsw_cuda_await_post(gsw_context *context, const uint64_t *counter, ui
     return gsw_cuda_check_launch(context, "a window's counter");
 }
 
+/* The box is whole planes. */
+gsw_status gsw_cuda_copy_box(gsw_context *context, const gsw_box *box, const gsw_box_array *place,
+                             void *array, void *dense, int to_dense) {
+    const size_t plane = (size_t)(place->extent[0] * place->extent[1]) * place->value;
+    char *first = (char *)array + (size_t)(box->begin[2] - place->origin[2]) * plane;
+    void *to = to_dense ? dense : first;
+    const void *from = to_dense ? first : dense;
+    const size_t bytes = (size_t)(box->end[2] - box->begin[2]) * plane;
+    return to == from ? GSW_SUCCESS
+                      : gsw_cuda_check(context,
+                                       cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault,
+                                                       gsw_cuda_of(context)->stream),
+                                       "a copy of planes");
+}
+
 int64_t gsw_cuda_timeouts(gsw_context *context) {
     return gsw_cuda_of(context)->timeouts;
 }

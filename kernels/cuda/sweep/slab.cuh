@@ -18,6 +18,8 @@ gsw_status gsw_cuda_post(gsw_context *context, uint64_t *counter, uint64_t value
 gsw_status gsw_cuda_await_post(gsw_context *context, const uint64_t *counter, uint64_t least,
                                double limit);
 int64_t gsw_cuda_timeouts(gsw_context *context);
+gsw_status gsw_cuda_copy_box(gsw_context *context, const gsw_box *box, const gsw_box_array *place,
+                             void *array, void *dense, int to_dense);
 gsw_status gsw_cuda_couple(gsw_context *context, const gsw_couple *job);
 
 void gsw_cuda_face_bytes(const gsw_factor *factor, int which, size_t *inbox, size_t *outbox);
