@@ -27,7 +27,7 @@ static gsw_preconditioner *choose(const gsw_matrix *matrix, const gsw_choice_opt
     ck_assert_ptr_nonnull(M);
     ck_assert_str_eq(gsw_context_message(context), "");
     ck_assert_int_eq(choice->multigrid != NULL, choice->reason == GSW_REASON_MULTIGRID);
-    ck_assert_int_eq(gsw_preconditioner_is_costly(M), choice->multigrid != NULL);
+    ck_assert_int_eq(M->ops.costly(M->self), choice->multigrid != NULL);
     ck_assert_int_eq(choice->factor != NULL, choice->reason != GSW_REASON_MULTIGRID);
     ck_assert_str_eq(gsw_preconditioner_name(M),
                      choice->multigrid != NULL ? "mg" : gsw_factor_kind_name(choice->kind));

@@ -4,8 +4,8 @@
  *
  * The method fails where the residual has become orthogonal to the shadow, or t to s. A b with few
  * entries that are not 0 often causes it. The method then begins again from x with another shadow
- * (krylov_rescue.h). */
-#include "krylov_rescue.h"
+ * (krylov_rescue.c). */
+#include "krylov_method.h"
 
 /* Work vectors. */
 enum {
@@ -36,15 +36,39 @@ static gsw_status start(gsw_krylov_run *run) {
     return gsw_krylov_pass(run, GSW_BICGSTAB_START, (void *[]){r, shadow});
 }
 
-static void plan(const gsw_krylov_run *run, gsw_krylov_plan *to) {
-    const int p_hat = p_hat_of(run), s_hat = s_hat_of(run);
-    gsw_plan_apply(run, to, P, p_hat, V);
-    gsw_plan_pass(to, GSW_BICGSTAB_ALPHA, (int[]){V, SHADOW});
-    gsw_plan_pass(to, GSW_BICGSTAB_HALF, (int[]){R, V});
-    gsw_plan_apply(run, to, R, s_hat, T);
-    gsw_plan_pass(to, GSW_BICGSTAB_OMEGA, (int[]){T, R});
-    gsw_plan_pass(to, GSW_BICGSTAB_UPDATE, (int[]){GSW_KRYLOV_X, p_hat, s_hat, R, T, SHADOW});
-    gsw_plan_pass(to, GSW_BICGSTAB_DIRECTION, (int[]){P, V, R});
+static gsw_status step_along_p(gsw_krylov_run *run) {
+    double *v = gsw_krylov_vector(run, V);
+    GSW_TRY(
+        gsw_krylov_pass(run, GSW_BICGSTAB_ALPHA, (void *[]){v, gsw_krylov_vector(run, SHADOW)}));
+    return gsw_krylov_pass(run, GSW_BICGSTAB_HALF, (void *[]){gsw_krylov_vector(run, R), v});
+}
+
+static gsw_status find_direction(gsw_krylov_run *run) {
+    return gsw_krylov_pass(run, GSW_BICGSTAB_DIRECTION,
+                           (void *[]){gsw_krylov_vector(run, P), gsw_krylov_vector(run, V),
+                                      gsw_krylov_vector(run, R)});
+}
+
+static gsw_status step_along_s(gsw_krylov_run *run) {
+    double *r = gsw_krylov_vector(run, R), *t = gsw_krylov_vector(run, T);
+    GSW_TRY(gsw_krylov_pass(run, GSW_BICGSTAB_OMEGA, (void *[]){t, r}));
+    GSW_TRY(gsw_krylov_pass(run, GSW_BICGSTAB_UPDATE,
+                            (void *[]){run->x, gsw_krylov_vector(run, p_hat_of(run)),
+                                       gsw_krylov_vector(run, s_hat_of(run)), r, t,
+                                       gsw_krylov_vector(run, SHADOW)}));
+    return find_direction(run);
+}
+
+static gsw_status iterate(gsw_krylov_run *const *runs, int count) {
+    const gsw_krylov_run *first = runs[0];
+    GSW_TRY(gsw_krylov_apply(runs, count, gsw_krylov_vector(first, P),
+                             gsw_krylov_vector(first, p_hat_of(first)),
+                             gsw_krylov_vector(first, V)));
+    GSW_TRY(gsw_krylov_each(runs, count, step_along_p));
+    GSW_TRY(gsw_krylov_apply(runs, count, gsw_krylov_vector(first, R),
+                             gsw_krylov_vector(first, s_hat_of(first)),
+                             gsw_krylov_vector(first, T)));
+    return gsw_krylov_each(runs, count, step_along_s);
 }
 
 /* Checks whether the product of a vanished scalar is 0. If so, A is singular. */
@@ -94,6 +118,7 @@ const gsw_krylov_method gsw_bicgstab_method = {.name = "bicgstab",
                                                .vectors = vectors,
                                                .applications = 2,
                                                .start = start,
-                                               .plan = plan,
+                                               .iterate = iterate,
+                                               .rest = find_direction,
                                                .explain = explain,
                                                .renews = renews};

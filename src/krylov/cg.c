@@ -4,65 +4,86 @@
 #include <float.h>
 #include <math.h>
 
-#include "krylov_methods.h"
+#include "krylov_method.h"
 
 /* Work vectors. W holds A p, and then M^-1 r: A p is no longer needed then. */
 enum { R, P, W };
 
 /* Where M^-1 r lies: in R without a preconditioner. */
 static int z_of(const gsw_krylov_run *run) {
-    return run->preconditioner != NULL ? W : R;
+    return run->system->preconditioner != NULL ? W : R;
 }
 
-/* Whether the preconditioner works in fp32, on scaled vectors of its own. z is not used then. */
-static int is_narrow(const gsw_krylov_run *run, float **r_narrow) {
-    float *z_narrow;
-    return run->options.norm == GSW_NORM_TRUE && gsw_krylov_narrow(run, r_narrow, &z_narrow);
+/* Whether the preconditioner works in fp32, on scaled vectors of its own, for one run only. z is
+ * not used then. */
+static int is_narrow(const gsw_krylov_run *run, float **r_narrow, float **z_narrow) {
+    *r_narrow = *z_narrow = NULL;
+    return run->options.norm == GSW_NORM_TRUE && gsw_krylov_narrow(run, r_narrow, z_narrow);
+}
+
+static gsw_status norm_and_rz(gsw_krylov_run *run) {
+    return gsw_krylov_pass(
+        run, GSW_CG_NORM_RZ,
+        (void *[]){gsw_krylov_vector(run, R), gsw_krylov_vector(run, z_of(run))});
 }
 
 static gsw_status start(gsw_krylov_run *run) {
-    double *r = gsw_krylov_vector(run, R), *z = gsw_krylov_vector(run, z_of(run));
-    float *r_narrow;
+    double *r = gsw_krylov_vector(run, R);
+    float *r_narrow, *z_narrow;
     GSW_TRY(gsw_krylov_residual(run, r));
     if (run->options.norm == GSW_NORM_PRECONDITIONED) {
-        GSW_TRY(gsw_krylov_precondition(run, r, z));
-        return gsw_krylov_pass(run, GSW_CG_NORM_RZ, (void *[]){r, z});
+        GSW_TRY(gsw_krylov_precondition(&run, 1, r, gsw_krylov_vector(run, z_of(run))));
+        return norm_and_rz(run);
     }
-    if (run->preconditioner == NULL)
+    if (run->system->preconditioner == NULL)
         return gsw_krylov_pass(run, GSW_CG_NORM_PLAIN, (void *[]){r});
     GSW_TRY(gsw_krylov_pass(run, GSW_CG_NORM, (void *[]){r}));
-    return is_narrow(run, &r_narrow) ? gsw_krylov_pass(run, GSW_CG_NARROW, (void *[]){r, r_narrow})
-                                     : GSW_SUCCESS;
+    return is_narrow(run, &r_narrow, &z_narrow)
+               ? gsw_krylov_pass(run, GSW_CG_NARROW, (void *[]){r, r_narrow})
+               : GSW_SUCCESS;
 }
 
-/* An iteration ends where a norm is checked: the norm of r, or of z for the preconditioned norm. */
-static void plan(const gsw_krylov_run *run, gsw_krylov_plan *to) {
-    const int z = z_of(run);
-    float *r_narrow;
-    if (run->options.norm == GSW_NORM_PRECONDITIONED) {
-        gsw_plan_pass(to, GSW_CG_DIRECTION, (int[]){P, z});
-        gsw_plan_multiply_pass(to, GSW_CG_PW, P, W);
-        gsw_plan_pass(to, GSW_CG_UPDATE, (int[]){GSW_KRYLOV_X, P, R, W});
-        gsw_plan_precondition(run, to, R, z);
-        gsw_plan_pass(to, GSW_CG_NORM_RZ, (int[]){R, z});
-    } else if (is_narrow(run, &r_narrow)) {
-        gsw_plan_precondition_narrow(to);
-        gsw_plan_pass(to, GSW_CG_RZ_WIDEN, (int[]){R, GSW_KRYLOV_NARROW_OUT});
-        gsw_plan_pass(to, GSW_CG_DIRECTION_WIDEN, (int[]){P, GSW_KRYLOV_NARROW_OUT});
-        gsw_plan_multiply_pass(to, GSW_CG_PW, P, W);
-        gsw_plan_pass(to, GSW_CG_UPDATE_NARROW,
-                      (int[]){GSW_KRYLOV_X, P, R, W, GSW_KRYLOV_NARROW_IN});
-    } else if (run->preconditioner == NULL) {
-        gsw_plan_pass(to, GSW_CG_DIRECTION, (int[]){P, R});
-        gsw_plan_multiply_pass(to, GSW_CG_PW, P, W);
-        gsw_plan_pass(to, GSW_CG_UPDATE_PLAIN, (int[]){GSW_KRYLOV_X, P, R, W});
-    } else {
-        gsw_plan_precondition(run, to, R, z);
-        gsw_plan_pass(to, GSW_CG_RZ, (int[]){R, z});
-        gsw_plan_pass(to, GSW_CG_DIRECTION, (int[]){P, z});
-        gsw_plan_multiply_pass(to, GSW_CG_PW, P, W);
-        gsw_plan_pass(to, GSW_CG_UPDATE_NORM, (int[]){GSW_KRYLOV_X, P, R, W});
+static gsw_status find_direction(gsw_krylov_run *run) {
+    double *r = gsw_krylov_vector(run, R), *p = gsw_krylov_vector(run, P);
+    double *z = gsw_krylov_vector(run, z_of(run));
+    float *r_narrow, *z_narrow;
+    if (is_narrow(run, &r_narrow, &z_narrow)) {
+        GSW_TRY(gsw_krylov_pass(run, GSW_CG_RZ_WIDEN, (void *[]){r, z_narrow}));
+        return gsw_krylov_pass(run, GSW_CG_DIRECTION_WIDEN, (void *[]){p, z_narrow});
     }
+    if (gsw_krylov_right(run)) /* else r'z is known from the norm's pass */
+        GSW_TRY(gsw_krylov_pass(run, GSW_CG_RZ, (void *[]){r, z}));
+    return gsw_krylov_pass(run, GSW_CG_DIRECTION, (void *[]){p, z});
+}
+
+static gsw_status update(gsw_krylov_run *run) {
+    float *r_narrow, *z_narrow;
+    const gsw_pass pass = is_narrow(run, &r_narrow, &z_narrow)           ? GSW_CG_UPDATE_NARROW
+                          : run->options.norm == GSW_NORM_PRECONDITIONED ? GSW_CG_UPDATE
+                          : run->system->preconditioner == NULL          ? GSW_CG_UPDATE_PLAIN
+                                                                         : GSW_CG_UPDATE_NORM;
+    return gsw_krylov_pass(run, pass,
+                           (void *[]){run->x, gsw_krylov_vector(run, P), gsw_krylov_vector(run, R),
+                                      gsw_krylov_vector(run, W), r_narrow});
+}
+
+/* It ends where a norm is checked: the norm of r, or of z for the preconditioned norm. */
+static gsw_status iterate(gsw_krylov_run *const *runs, int count) {
+    gsw_krylov_run *first = runs[0];
+    double *r = gsw_krylov_vector(first, R), *z = gsw_krylov_vector(first, z_of(first));
+    float *r_narrow, *z_narrow;
+    if (is_narrow(first, &r_narrow, &z_narrow))
+        GSW_TRY(gsw_krylov_precondition_narrow(first));
+    else if (gsw_krylov_right(first))
+        GSW_TRY(gsw_krylov_precondition(runs, count, r, z));
+    GSW_TRY(gsw_krylov_each(runs, count, find_direction));
+    GSW_TRY(gsw_krylov_multiply_pass(runs, count, GSW_CG_PW, gsw_krylov_vector(first, P),
+                                     gsw_krylov_vector(first, W)));
+    GSW_TRY(gsw_krylov_each(runs, count, update));
+    if (first->options.norm == GSW_NORM_TRUE)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_krylov_precondition(runs, count, r, z));
+    return gsw_krylov_each(runs, count, norm_and_rz);
 }
 
 /* ---- the meaning of a breakdown ---- */
@@ -80,7 +101,7 @@ static const char *changed(double product) {
 static gsw_status explain_rz(gsw_krylov_run *run, double rz) {
     double *at_r = gsw_krylov_vector(run, R), *at_z = gsw_krylov_vector(run, z_of(run)), r, z;
     int r_out, z_out;
-    GSW_TRY(gsw_krylov_precondition(run, at_r, at_z));
+    GSW_TRY(gsw_krylov_precondition(&run, 1, at_r, at_z));
     GSW_TRY(gsw_krylov_norm(run, at_r, &r));
     GSW_TRY(gsw_krylov_norm(run, at_z, &z));
     GSW_TRY(gsw_krylov_out_of_range(run, at_r, r, gsw_krylov_vector(run, P), &r_out));
@@ -135,5 +156,5 @@ const gsw_krylov_method gsw_cg_method = {.name = "cg",
                                          .vectors = vectors,
                                          .applications = 1,
                                          .start = start,
-                                         .plan = plan,
+                                         .iterate = iterate,
                                          .explain = explain};

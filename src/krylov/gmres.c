@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "contract/allocate.h"
-#include "krylov_methods.h"
+#include "krylov_method.h"
 #include "core/reserve.h"
 
 /* Below this length relative to its coefficients, the next basis vector counts as zero. */
@@ -94,12 +94,12 @@ static gsw_status measure_terms(gsw_krylov_run *run, gmres *m) {
     double *terms = basis(run, 1), *hat = basis(run, 0);
     if (gsw_krylov_right(run)) {
         hat = terms;
-        GSW_TRY(gsw_krylov_precondition(run, basis(run, 0), hat));
+        GSW_TRY(gsw_krylov_precondition(&run, 1, basis(run, 0), hat));
     }
     GSW_TRY(gsw_krylov_terms(run, hat, scratch(run, m), terms, &m->terms));
     if (run->options.norm == GSW_NORM_TRUE)
         return GSW_SUCCESS;
-    GSW_TRY(gsw_krylov_precondition(run, terms, terms));
+    GSW_TRY(gsw_krylov_precondition(&run, 1, terms, terms));
     return gsw_krylov_norm(run, terms, &m->terms);
 }
 
@@ -112,7 +112,7 @@ static gsw_status explain_zero(gsw_krylov_run *run, const gmres *m, double produ
         vector = "AM^-1 r";
         meaning = "the matrix is singular or nearly so: it maps the preconditioned residual to 0";
         GSW_TRY(gsw_krylov_norm(run, scratch(run, m), &hat));
-    } else if (run->preconditioner != NULL) {
+    } else if (run->system->preconditioner != NULL) {
         vector = "M^-1 Ar";
         meaning = "the matrix or the preconditioner is singular: together they map the residual "
                   "to 0";
@@ -131,7 +131,7 @@ static gsw_status step(gsw_krylov_run *run, gmres *m, int64_t k, double *norm) {
     const int first = m->terms < 0;
     if (first)
         GSW_TRY(measure_terms(run, m));
-    GSW_TRY(gsw_krylov_apply(run, basis(run, k), scratch(run, m), basis(run, k + 1)));
+    GSW_TRY(gsw_krylov_apply(&run, 1, basis(run, k), scratch(run, m), basis(run, k + 1)));
     GSW_TRY(orthogonalise(run, m, k, column));
     double length = column[k + 1], largest = 0;
     /* Division by rounding errors would leave an x without meaning. */
@@ -170,7 +170,7 @@ static gsw_status update_solution(gsw_krylov_run *run, gmres *m, int64_t steps) 
     GSW_TRY(
         ops->subtract(run->context, run->n, steps, c, basis(run, 0), run->stride, sum, c + steps));
     if (gsw_krylov_right(run))
-        GSW_TRY(gsw_krylov_precondition(run, sum, sum));
+        GSW_TRY(gsw_krylov_precondition(&run, 1, sum, sum));
     return gsw_krylov_axpby(run, 1, sum, 1, run->x);
 }
 

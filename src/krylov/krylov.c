@@ -4,8 +4,8 @@
 
 #include "contract/check.h"
 #include "core/clock.h"
-#include "krylov_solve.h"
 #include "core/options.h"
+#include "krylov_driver.h"
 #include "space/partition.h"
 
 GSW_ENDS_WITH(gsw_krylov_options, eisenstat);
@@ -89,22 +89,24 @@ static gsw_status check_preconditioner(gsw_context *context,
 }
 
 /* b and x of all systems, and the null vector. */
-static gsw_status check_vectors(gsw_context *context, int64_t points, const gsw_krylov_job *job,
-                                const void *null_vector) {
+static gsw_status check_vectors(const gsw_krylov_job *job) {
+    gsw_context *context = job->context;
+    const void *null_vector = job->options.null_vector;
     const gsw_vector vectors[] = {{.name = "b", .data = job->b, .ld = job->ldb},
                                   {.name = "x", .data = job->x, .ld = job->ldx, .written = 1}};
-    GSW_TRY(gsw_check_vectors(context, points, GSW_F64, job->count, vectors, 2));
+    GSW_TRY(gsw_check_vectors(context, job->n, GSW_F64, job->count, vectors, 2));
     GSW_TRY(gsw_check_place(context, vectors, 2));
     for (int64_t i = 0; i < job->count && null_vector != NULL; i++) {
         const gsw_vector both[] = {{.name = "x", .data = job->x + i * job->ldx, .written = 1},
                                    {.name = "null_vector", .data = null_vector}};
-        GSW_TRY(gsw_check_vectors(context, points, GSW_F64, 1, both, 2));
+        GSW_TRY(gsw_check_vectors(context, job->n, GSW_F64, 1, both, 2));
         GSW_TRY(gsw_check_place(context, both, 2));
     }
     return GSW_SUCCESS;
 }
 
-static gsw_status check_results(gsw_context *context, const gsw_krylov_job *job) {
+static gsw_status check_results(const gsw_krylov_job *job) {
+    gsw_context *context = job->context;
     for (int64_t i = 0; i < job->count && job->results != NULL; i++) {
         const gsw_krylov_result *result = gsw_krylov_result_of(job, i);
         GSW_TRY(gsw_result_check(context, "gsw_krylov_result", result));
@@ -115,32 +117,29 @@ static gsw_status check_results(gsw_context *context, const gsw_krylov_job *job)
     return GSW_SUCCESS;
 }
 
-/* Checks all arguments, and resolves the options into `common`. */
-static gsw_status check_arguments(gsw_krylov_run *common, const gsw_krylov_method *known,
-                                  gsw_method method, const gsw_krylov_options *options,
-                                  const gsw_krylov_job *job) {
-    gsw_context *context = common->context;
-    GSW_REQUIRE(context, known != NULL, "method %d is unknown", (int)method);
-    GSW_TRY(resolve_options(context, options, &common->options));
-    GSW_REQUIRE(context, !job->several || common->options.monitor == NULL,
+/* Checks all arguments, and resolves the options into the job. */
+static gsw_status check_arguments(gsw_krylov_job *job, gsw_method method,
+                                  const gsw_krylov_options *options) {
+    gsw_context *context = job->context;
+    GSW_REQUIRE(context, job->method != NULL, "method %d is unknown", (int)method);
+    GSW_TRY(resolve_options(context, options, &job->options));
+    GSW_REQUIRE(context, !job->several || job->options.monitor == NULL,
                 "monitor is given; several systems need monitor_many");
     if (job->several) /* they share what they read instead */
-        common->options.eisenstat = GSW_EISENSTAT_NEVER;
-    GSW_TRY(check_results(context, job));
-    GSW_TRY(gsw_operator_check(context, common->op));
-    GSW_TRY(check_preconditioner(context, common->preconditioner, common->n));
-    return job->count == 0 ? GSW_SUCCESS
-                           : check_vectors(context, common->n, job, common->options.null_vector);
+        job->options.eisenstat = GSW_EISENSTAT_NEVER;
+    GSW_TRY(check_results(job));
+    GSW_TRY(gsw_operator_check(context, job->op));
+    GSW_TRY(check_preconditioner(context, job->preconditioner, job->n));
+    return job->count == 0 ? GSW_SUCCESS : check_vectors(job);
 }
 
 /* What processes that solve together must pass alike. */
-static uint64_t mark_of(const gsw_krylov_run *common, gsw_method method,
-                        const gsw_krylov_job *job) {
-    const gsw_krylov_options *o = &common->options;
+static uint64_t mark_of(const gsw_krylov_job *job, gsw_method method) {
+    const gsw_krylov_options *o = &job->options;
     const int64_t numbers[] = {method,
                                job->count,
                                job->several,
-                               common->preconditioner != NULL,
+                               job->preconditioner != NULL,
                                o->max_iterations,
                                o->restart,
                                o->norm,
@@ -150,28 +149,24 @@ static uint64_t mark_of(const gsw_krylov_run *common, gsw_method method,
     return gsw_mark_real(gsw_mark_real(mark, o->rtol), o->atol);
 }
 
-static gsw_status solve(gsw_context *context, gsw_method method, const gsw_operator *A,
-                        gsw_preconditioner *M, const gsw_krylov_options *options,
-                        const gsw_krylov_job *job) {
-    const gsw_krylov_method *known = find_method(method);
-    gsw_krylov_run common = {.context = context,
-                             .op = A,
-                             .preconditioner = M,
-                             .n = gsw_operator_points(A),
-                             .applications = known != NULL ? known->applications : 1};
+static gsw_status solve(gsw_krylov_job job, gsw_method method, const gsw_krylov_options *options) {
+    gsw_context *context = job.context;
+    job.method = find_method(method);
+    job.n = gsw_operator_points(job.op);
+    job.begin = gsw_seconds_now();
 
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(
         context, !context->solving,
         "context is inside a Krylov method; a solve in a callback needs a context of its own");
-    gsw_status status = check_arguments(&common, known, method, options, job);
+    gsw_status status = check_arguments(&job, method, options);
     if (context->agree_to_solve != NULL)
-        status = context->agree_to_solve(context->sum_user, status, mark_of(&common, method, job));
-    if (status != GSW_SUCCESS || job->count == 0)
+        status = context->agree_to_solve(context->sum_user, status, mark_of(&job, method));
+    if (status != GSW_SUCCESS || job.count == 0)
         return status;
 
     context->solving = 1;
-    status = gsw_krylov_solve(&common, known, job);
+    status = gsw_krylov_solve(&job);
     context->solving = 0;
     return status;
 }
@@ -179,24 +174,31 @@ static gsw_status solve(gsw_context *context, gsw_method method, const gsw_opera
 gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operator *A,
                       gsw_preconditioner *M, const gsw_krylov_options *options, const void *b,
                       void *x, gsw_krylov_result *result) {
-    const gsw_krylov_job job = {
-        .count = 1, .b = b, .x = x, .results = result, .begin = gsw_seconds_now()};
-    return solve(context, method, A, M, options, &job);
+    const gsw_krylov_job job = {.context = context,
+                                .op = A,
+                                .preconditioner = M,
+                                .count = 1,
+                                .b = b,
+                                .x = x,
+                                .results = result};
+    return solve(job, method, options);
 }
 
 gsw_status gsw_krylov_many(gsw_context *context, gsw_method method, const gsw_operator *A,
                            gsw_preconditioner *M, const gsw_krylov_options *options, int64_t count,
                            const void *b, int64_t ldb, void *x, int64_t ldx,
                            gsw_krylov_result *results) {
-    const gsw_krylov_job job = {.count = count,
+    const gsw_krylov_job job = {.context = context,
+                                .op = A,
+                                .preconditioner = M,
+                                .count = count,
                                 .b = b,
                                 .ldb = ldb,
                                 .x = x,
                                 .ldx = ldx,
                                 .results = results,
-                                .begin = gsw_seconds_now(),
                                 .several = 1};
-    return solve(context, method, A, M, options, &job);
+    return solve(job, method, options);
 }
 
 gsw_status gsw_cg(gsw_context *context, const gsw_operator *A, gsw_preconditioner *M,

@@ -1,9 +1,9 @@
-/* krylov_queue.c: see krylov_queue.h. */
+/* krylov_queue.c: runs the rounds of a method for several systems side by side (krylov_driver.h),
+ * and queues iterations ahead of the device. */
 #include <math.h>
 
-#include "krylov_queue.h"
-#include "krylov_rescue.h"
 #include "core/reserve.h"
+#include "krylov_driver.h"
 
 /* Iterations before the end in which the host waits for each one. Norms do not fall evenly. */
 #define SOON 3
@@ -37,9 +37,9 @@ static int ends_soon(const gsw_krylov_run *run) {
  * with a preconditioner that is too costly for wasted applications. */
 static int64_t ahead(const gsw_krylov_queue *queue) {
     const gsw_krylov_run *first = queue->place[0].run;
+    const gsw_preconditioner *M = first->system->preconditioner;
     const int at_once = first->options.monitor != NULL || first->options.monitor_many != NULL ||
-                        queue->context->sum != NULL ||
-                        gsw_preconditioner_is_costly(first->preconditioner);
+                        queue->context->sum != NULL || (M != NULL && M->ops.costly(M->self));
     int64_t limit = 0;
     if (at_once || (queue->count == 1 && ends_soon(first)))
         return 0;
@@ -96,7 +96,7 @@ static gsw_status advance(gsw_krylov_queue *queue) {
         for (; p < queue->count && !queue->place[p].fresh; p++)
             runs[count++] = queue->place[p].run;
         if (count > 0)
-            GSW_TRY(gsw_krylov_perform(&queue->plan, 0, runs, count));
+            GSW_TRY(queue->method->iterate(runs, count));
         for (; p < queue->count && queue->place[p].fresh; p++)
             GSW_TRY(begin(queue, &queue->place[p]));
     }
@@ -144,20 +144,16 @@ void gsw_krylov_queue_begin(gsw_krylov_queue *queue, int place, gsw_krylov_run *
 
 gsw_status gsw_krylov_queue_resume(gsw_krylov_queue *queue, int place) {
     const gsw_backend_ops *ops = queue->context->ops;
-    const gsw_krylov_plan *plan = &queue->plan;
     gsw_krylov_place *at = &queue->place[place];
     gsw_krylov_run *run = at->run;
     gsw_krylov_state state;
-    int done = plan->count; /* steps up to the one that has checked the norm */
-    while (gsw_pass_shapes[plan->step[done - 1].pass].products == 0)
-        done--;
     run->reached = 0;
     at->since = queue->queued; /* earlier copies have the end that is taken back */
     at->limit = queue->queued + run->options.max_iterations - run->iterations;
     GSW_TRY(ops->download(queue->context, &state, run->state, sizeof state));
-    gsw_krylov_resume(&state, plan->step[done - 1].pass, run->target);
+    gsw_krylov_resume(&state, run->checked, run->target);
     GSW_TRY(ops->upload(queue->context, run->state, &state, sizeof state));
-    return gsw_krylov_perform(plan, done, &run, 1);
+    return queue->method->rest != NULL ? queue->method->rest(run) : GSW_SUCCESS;
 }
 
 gsw_status gsw_krylov_queue_remove(gsw_krylov_queue *queue, int place) {
@@ -179,9 +175,8 @@ gsw_status gsw_krylov_queue_open(gsw_krylov_queue *queue, const gsw_krylov_metho
     *queue = (gsw_krylov_queue){.context = run->context, .method = method, .width = width};
     for (int p = 0; p < width; p++)
         queue->place[p].state = p;
-    if (method->plan == NULL)
+    if (method->iterate == NULL)
         return GSW_SUCCESS;
-    method->plan(run, &queue->plan);
     GSW_TRY(
         run->context->ops->reserve(run->context, (size_t)width * sizeof *states, (void **)&states));
     queue->states = states;

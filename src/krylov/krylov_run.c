@@ -1,18 +1,21 @@
-/* krylov_run.c: see krylov_run.h. */
+/* krylov_run.c: what a method does with vectors: products, solves, passes, sums over processes, and
+ * bounds of rounding errors. See krylov_method.h. */
 #include <float.h>
 #include <math.h>
 
-#include "krylov_run.h"
-#include "core/quiet.h"
-#include "core/reserve.h"
 #include "core/sums.h"
+#include "krylov_method.h"
+
+/* A status that does not come from the method: a callback may return any. */
+static gsw_status outside(gsw_krylov_run *run, gsw_status status) {
+    run->failed |= status != GSW_SUCCESS;
+    return status;
+}
 
 /* ---- Sums over processes ---- */
 
 gsw_status gsw_krylov_sum(gsw_krylov_run *run, int count, double *values) {
-    const gsw_status status = gsw_context_sum(run->context, count, values);
-    run->failed |= status != GSW_SUCCESS;
-    return status;
+    return outside(run, gsw_context_sum(run->context, count, values));
 }
 
 /* Sums over processes of values in the backend's memory. */
@@ -36,10 +39,8 @@ static gsw_status sum_pass(gsw_krylov_run *run, int count, gsw_krylov_state *sta
     gsw_context *context = run->context;
     if (!context->sum_threefold)
         return gsw_krylov_sum(run, count, state->sums);
-    const gsw_status status =
-        context->sum_threefold(context->sum_user, context, count, state->exact, state->sums);
-    run->failed |= status != GSW_SUCCESS;
-    return status;
+    return outside(
+        run, context->sum_threefold(context->sum_user, context, count, state->exact, state->sums));
 }
 
 /* Adds the sums of the other processes to those of a pass, and does its step. */
@@ -57,70 +58,83 @@ static gsw_status end_pass(gsw_krylov_run *run, gsw_pass pass) {
 
 /* ---- Products and solves ---- */
 
-/* y = A x, also with a null vector. A callback may return any status; it does not come from the
- * method. */
-static gsw_status apply_operator(gsw_krylov_run *run, const double *x, double *y) {
-    const gsw_status status = gsw_operator_multiply(run->op, x, y);
-    run->failed |= status != GSW_SUCCESS;
+/* Ends a call for several runs, whose results begin with `out`. */
+static gsw_status end_all(gsw_krylov_run *const *runs, int count, gsw_status status, double *out) {
+    for (int i = 0; i < count; i++)
+        (void)outside(runs[i], status);
+    for (int i = 0; i < count && status == GSW_SUCCESS && runs[i]->system->project != NULL; i++)
+        status = runs[i]->system->project(runs[i], out + i * runs[i]->spacing);
     return status;
 }
 
-/* y = A x; P A x with a null vector. */
-static gsw_status multiply(gsw_krylov_run *run, const double *x, double *y) {
-    GSW_TRY(apply_operator(run, x, y));
-    return gsw_krylov_project(run, y);
-}
-
-/* An error of a call for several systems. */
-static gsw_status fail_all(gsw_krylov_run *const *runs, int count, gsw_status status) {
-    for (int i = 0; i < count; i++)
-        runs[i]->failed |= status != GSW_SUCCESS;
-    return status;
-}
-
-static gsw_status project_all(gsw_krylov_run *const *runs, int count, int number) {
-    for (int i = 0; i < count; i++)
-        GSW_TRY(gsw_krylov_project(runs[i], gsw_krylov_vector(runs[i], number)));
-    return GSW_SUCCESS;
-}
-
-gsw_status gsw_krylov_multiply_all(gsw_krylov_run *const *runs, int count, int from, int to) {
-    const gsw_krylov_run *first = runs[0];
-    const double *x = gsw_krylov_vector(first, from);
-    double *y = gsw_krylov_vector(first, to);
-    if (first->op->apply == NULL) {
-        GSW_TRY(fail_all(runs, count,
-                         first->context->ops->multiply(first->context, &first->op->matrix, count, x,
-                                                       y, first->spacing)));
-        return project_all(runs, count, to);
-    }
+gsw_status gsw_krylov_multiply(gsw_krylov_run *const *runs, int count, const double *x, double *y) {
+    const gsw_operator *op = runs[0]->system->op;
+    const int64_t ld = runs[0]->spacing;
+    if (op->apply == NULL)
+        return end_all(runs, count,
+                       op->context->ops->multiply(op->context, &op->matrix, count, x, y, ld), y);
     for (int i = 0; i < count; i++)
         GSW_TRY(
-            multiply(runs[i], gsw_krylov_vector(runs[i], from), gsw_krylov_vector(runs[i], to)));
+            end_all(runs + i, 1, gsw_operator_multiply(op, x + i * ld, y + i * ld), y + i * ld));
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_krylov_multiply_pass_all(gsw_krylov_run *const *runs, int count, gsw_pass pass,
-                                        int from, int to) {
-    const gsw_krylov_run *first = runs[0];
-    const int at_once = first->op->apply == NULL && first->null_vector == NULL;
+gsw_status gsw_krylov_multiply_pass(gsw_krylov_run *const *runs, int count, gsw_pass pass,
+                                    double *x, double *y) {
+    const gsw_krylov_system *system = runs[0]->system;
+    const gsw_operator *op = system->op;
+    const int64_t ld = runs[0]->spacing;
+    const int at_once = op->apply == NULL && system->project == NULL;
     if (at_once) {
-        gsw_krylov_state *states[GSW_KRYLOV_SYSTEMS];
+        gsw_krylov_state *states[GSW_KRYLOV_SYSTEMS] = {NULL};
         for (int i = 0; i < count; i++)
             states[i] = runs[i]->state;
-        GSW_TRY(fail_all(runs, count,
-                         first->context->ops->multiply_pass(
-                             first->context, &first->op->matrix, pass, count,
-                             gsw_krylov_vector(first, from), gsw_krylov_vector(first, to),
-                             first->spacing, states)));
+        GSW_TRY(end_all(runs, count,
+                        op->context->ops->multiply_pass(op->context, &op->matrix, pass, count, x, y,
+                                                        ld, states),
+                        y));
     } else {
-        GSW_TRY(gsw_krylov_multiply_all(runs, count, from, to));
+        GSW_TRY(gsw_krylov_multiply(runs, count, x, y));
     }
-    for (int i = 0; i < count; i++) {
-        void *vectors[] = {gsw_krylov_vector(runs[i], from), gsw_krylov_vector(runs[i], to)};
-        GSW_TRY(at_once ? end_pass(runs[i], pass) : gsw_krylov_pass(runs[i], pass, vectors));
-    }
+    for (int i = 0; i < count; i++)
+        GSW_TRY(at_once ? end_pass(runs[i], pass)
+                        : gsw_krylov_pass(runs[i], pass, (void *[]){x + i * ld, y + i * ld}));
     return GSW_SUCCESS;
+}
+
+gsw_status gsw_krylov_precondition(gsw_krylov_run *const *runs, int count, const double *in,
+                                   double *out) {
+    gsw_preconditioner *M = runs[0]->system->preconditioner;
+    const int64_t ld = runs[0]->spacing;
+    for (int i = 0; i < count && M == NULL && in != out; i++)
+        GSW_TRY(gsw_krylov_copy(runs[i], in + i * ld, out + i * ld));
+    if (M == NULL)
+        return GSW_SUCCESS;
+    return end_all(runs, count,
+                   count == 1 ? gsw_preconditioner_solve(M, in, out)
+                              : M->ops.apply_several(M->self, M->context, count, in, out, ld),
+                   out);
+}
+
+gsw_status gsw_krylov_apply(gsw_krylov_run *const *runs, int count, const double *in, double *hat,
+                            double *out) {
+    if (gsw_krylov_right(runs[0])) {
+        GSW_TRY(gsw_krylov_precondition(runs, count, in, hat));
+        return gsw_krylov_multiply(runs, count, hat, out);
+    }
+    GSW_TRY(gsw_krylov_multiply(runs, count, in, out));
+    return gsw_krylov_precondition(runs, count, out, out);
+}
+
+int gsw_krylov_narrow(const gsw_krylov_run *run, float **in, float **out) {
+    const gsw_preconditioner *M = run->system->preconditioner;
+    *in = *out = NULL;
+    return M != NULL && run->system->project == NULL && M->ops.narrow(M->self, in, out);
+}
+
+gsw_status gsw_krylov_precondition_narrow(gsw_krylov_run *run) {
+    const gsw_preconditioner *M = run->system->preconditioner;
+    return outside(run, M->ops.apply_narrow(M->self, M->context));
 }
 
 gsw_status gsw_krylov_residual(gsw_krylov_run *run, double *r) {
@@ -128,58 +142,30 @@ gsw_status gsw_krylov_residual(gsw_krylov_run *run, double *r) {
     run->x_is_zero = 0;
     if (zero)
         return gsw_krylov_copy(run, run->b, r);
-    GSW_TRY(multiply(run, run->x, r));
+    GSW_TRY(gsw_krylov_multiply(&run, 1, run->x, r));
     return gsw_krylov_axpby(run, 1, run->b, -1, r);
-}
-
-gsw_status gsw_krylov_precondition(gsw_krylov_run *run, const double *in, double *out) {
-    if (run->preconditioner == NULL)
-        return in != out ? gsw_krylov_copy(run, in, out) : GSW_SUCCESS;
-    const gsw_status status = gsw_preconditioner_solve(run->preconditioner, in, out);
-    run->failed |= status != GSW_SUCCESS;
-    return status == GSW_SUCCESS ? gsw_krylov_project(run, out) : status;
-}
-
-gsw_status gsw_krylov_precondition_all(gsw_krylov_run *const *runs, int count, int from, int to) {
-    const gsw_krylov_run *first = runs[0];
-    double *in = gsw_krylov_vector(first, from), *out = gsw_krylov_vector(first, to);
-    if (count == 1)
-        return gsw_krylov_precondition(runs[0], in, out);
-    GSW_TRY(fail_all(
-        runs, count,
-        gsw_preconditioner_solve_several(first->preconditioner, count, in, out, first->spacing)));
-    return project_all(runs, count, to);
-}
-
-int gsw_krylov_narrow(const gsw_krylov_run *run, float **in, float **out) {
-    *in = *out = NULL;
-    return run->preconditioner != NULL && run->options.nullspace == GSW_NULLSPACE_NONE &&
-           gsw_preconditioner_narrow(run->preconditioner, in, out);
-}
-
-gsw_status gsw_krylov_precondition_narrow(gsw_krylov_run *run) {
-    const gsw_status status = gsw_preconditioner_solve_narrow(run->preconditioner);
-    run->failed |= status != GSW_SUCCESS;
-    return status;
 }
 
 gsw_status gsw_krylov_side_residual(gsw_krylov_run *run, double *r) {
     GSW_TRY(gsw_krylov_residual(run, r));
-    return run->options.norm == GSW_NORM_TRUE ? GSW_SUCCESS : gsw_krylov_precondition(run, r, r);
+    return run->options.norm == GSW_NORM_TRUE ? GSW_SUCCESS
+                                              : gsw_krylov_precondition(&run, 1, r, r);
 }
 
-gsw_status gsw_krylov_apply(gsw_krylov_run *run, const double *in, double *hat, double *out) {
-    if (gsw_krylov_right(run)) {
-        GSW_TRY(gsw_krylov_precondition(run, in, hat));
-        return multiply(run, hat, out);
-    }
-    GSW_TRY(multiply(run, in, out));
-    return gsw_krylov_precondition(run, out, out);
-}
+/* ---- Vectors ---- */
 
 gsw_status gsw_krylov_pass(gsw_krylov_run *run, gsw_pass pass, void *const *vectors) {
+    if (gsw_pass_shapes[pass].products > 0)
+        run->checked = pass;
     GSW_TRY(run->context->ops->krylov_pass(run->context, pass, run->n, vectors, run->state));
     return end_pass(run, pass);
+}
+
+gsw_status gsw_krylov_each(gsw_krylov_run *const *runs, int count,
+                           gsw_status (*part)(gsw_krylov_run *run)) {
+    for (int i = 0; i < count; i++)
+        GSW_TRY(part(runs[i]));
+    return GSW_SUCCESS;
 }
 
 gsw_status gsw_krylov_products(gsw_krylov_run *run, int64_t count, const double *x, const double *y,
@@ -196,25 +182,16 @@ gsw_status gsw_krylov_subtract(gsw_krylov_run *run, int64_t count, const double 
     return sum_in_place(run, 1, square);
 }
 
-gsw_status gsw_krylov_project(gsw_krylov_run *run, double *v) {
-    const double *null = run->null_vector;
-    double *sums = run->null_sums;
-    if (null == NULL)
-        return GSW_SUCCESS;
-    GSW_TRY(gsw_krylov_products(run, 1, null, v, sums));
-    return gsw_krylov_subtract(run, 1, sums, null, v, sums + 1);
-}
-
 gsw_status gsw_krylov_terms(gsw_krylov_run *run, const double *v, double *scratch, double *terms,
                             double *size) {
     GSW_TRY(run->context->ops->change_signs(run->context, run->n, v, scratch));
-    GSW_TRY(apply_operator(run, scratch, terms));
+    GSW_TRY(outside(run, gsw_operator_multiply(run->system->op, scratch, terms)));
     return gsw_krylov_norm(run, terms, size);
 }
 
 gsw_status gsw_krylov_cancellation(gsw_krylov_run *run, const double *v, double *scratch,
                                    double *terms, double *product, double *size) {
-    GSW_TRY(apply_operator(run, v, terms));
+    GSW_TRY(outside(run, gsw_operator_multiply(run->system->op, v, terms)));
     GSW_TRY(gsw_krylov_norm(run, terms, product));
     return gsw_krylov_terms(run, v, scratch, terms, size);
 }
@@ -281,118 +258,4 @@ gsw_status gsw_krylov_breakdown(gsw_krylov_run *run, const char *name, double va
                                 const char *meaning) {
     return gsw_fail(run->context, GSW_ERROR_BREAKDOWN, "iteration %lld: %s is %g: %s",
                     (long long)run->iterations + 1, name, value, meaning);
-}
-
-int gsw_krylov_ended(gsw_status status) {
-    return status == GSW_ERROR_NOT_CONVERGED || status == GSW_ERROR_BREAKDOWN ||
-           status == GSW_ERROR_NON_FINITE || status == GSW_ERROR_STOPPED;
-}
-
-/* Judges a preconditioner by the applications from the fourth to the sixth of a round: the first
- * ones take the easy parts of the residual. */
-enum { JUDGED_FROM = 3, JUDGED_TO = 6 };
-
-/* Rounding errors of A x that exceed the tolerance by so much are not those of a tolerance that is
- * a little too small. */
-#define HIDDEN 1e3
-
-/* Ends the round as GROWN where rounding errors of A x alone exceed the tolerance by far. Without
- * memory for two vectors it looks at nothing. */
-static gsw_status look_at_x(gsw_krylov_run *run) {
-    double *scratch = NULL, *terms = NULL, rounding = 0;
-    const gsw_quiet quiet = gsw_quiet_begin(run->context);
-    gsw_status status = gsw_reserve_vector(run->context, run->n, &scratch);
-    if (status == GSW_SUCCESS)
-        status = gsw_reserve_vector(run->context, run->n, &terms);
-    gsw_quiet_end(run->context, &quiet, status == GSW_ERROR_OUT_OF_MEMORY);
-    if (status == GSW_SUCCESS)
-        status = gsw_krylov_rounding(run, scratch, terms, &rounding);
-    gsw_unreserve(run->context, terms);
-    gsw_unreserve(run->context, scratch);
-    const double most = fmax(HIDDEN * run->tolerance, GSW_SINGULAR_ROUNDING * run->reference);
-    if (!(rounding <= most) && run->options.norm == GSW_NORM_TRUE)
-        run->rescued.end = GSW_END_GROWN;
-    return status == GSW_ERROR_OUT_OF_MEMORY ? GSW_SUCCESS : status;
-}
-
-static int is_slow(gsw_krylov_run *run) {
-    const int64_t before = run->iterations - run->rescued.begun;
-    const int64_t from = (JUDGED_FROM + 1) / run->applications, to = JUDGED_TO / run->applications;
-    if (before > to || !gsw_preconditioner_is_judged(run->preconditioner))
-        return 0;
-    if (before == from)
-        run->rescued.early = run->norm;
-    return before == to &&
-           gsw_preconditioner_judge(run->preconditioner,
-                                    pow(run->norm / run->rescued.early,
-                                        1.0 / (double)((to - from) * run->applications)));
-}
-
-/* Keeps a copy of x, or nothing where there is no memory for it. */
-static gsw_status keep(gsw_krylov_run *run) {
-    gsw_krylov_rescued *rescued = &run->rescued;
-    if (rescued->x == NULL) {
-        const gsw_quiet quiet = gsw_quiet_begin(run->context);
-        const gsw_status status = gsw_reserve_vector(run->context, run->n, &rescued->x);
-        gsw_quiet_end(run->context, &quiet, status == GSW_ERROR_OUT_OF_MEMORY);
-        if (status != GSW_SUCCESS)
-            return status == GSW_ERROR_OUT_OF_MEMORY ? GSW_SUCCESS : status;
-    }
-    return gsw_krylov_copy(run, run->x, rescued->x);
-}
-
-void gsw_krylov_forget(gsw_krylov_run *run) {
-    gsw_unreserve(run->context, run->rescued.x);
-    run->rescued.x = NULL;
-}
-
-gsw_status gsw_krylov_settle(gsw_krylov_run *run, gsw_krylov_end end) {
-    const gsw_krylov_options *options = &run->options;
-    const double relative = run->norm / run->reference;
-    run->rescued.end = end;
-    if (end == GSW_END_NORM)
-        return GSW_ERROR_NON_FINITE;
-    run->reached = end == GSW_END_CONVERGED;
-    /* Where a method begins again, it checks the same iteration a second time. */
-    if (run->reported < run->iterations && options->monitor != NULL)
-        run->stopped = options->monitor(options->monitor_user, run->iterations, relative);
-    else if (run->reported < run->iterations && options->monitor_many != NULL)
-        run->stopped =
-            options->monitor_many(options->monitor_user, run->number, run->iterations, relative);
-    run->reported = run->iterations;
-    if (run->reached)
-        return GSW_SUCCESS;
-    if (run->stopped)
-        return gsw_fail(run->context, GSW_ERROR_STOPPED, "the monitor stopped iteration %lld",
-                        (long long)run->iterations);
-    if (end == GSW_END_LIMIT)
-        return gsw_fail(run->context, GSW_ERROR_NOT_CONVERGED,
-                        "after %lld iteration%s the recurrence gives %.3g times the reference",
-                        (long long)run->iterations, gsw_krylov_plural(run), relative);
-    if (end == GSW_END_KEEP)
-        return keep(run);
-    if (end == GSW_END_LOOK) {
-        GSW_TRY(look_at_x(run));
-        return run->rescued.end == GSW_END_GROWN ? GSW_ERROR_NOT_CONVERGED : GSW_SUCCESS;
-    }
-    if (end == GSW_END_NOT && is_slow(run)) {
-        run->rescued.end = GSW_END_SLOW;
-        return GSW_ERROR_NOT_CONVERGED;
-    }
-    return end == GSW_END_GROWN ? GSW_ERROR_NOT_CONVERGED : GSW_SUCCESS;
-}
-
-gsw_status gsw_krylov_check(gsw_krylov_run *run, double norm) {
-    run->norm = norm;
-    gsw_krylov_rescued *rescued = &run->rescued;
-    if (run->limit == 0)
-        run->limit = gsw_krylov_limit(norm, run->target);
-    gsw_krylov_end end = gsw_krylov_judge(norm, run->target, run->limit, run->iterations,
-                                          run->options.max_iterations);
-    if (end == GSW_END_NOT && gsw_krylov_should_keep(norm, &rescued->least, &rescued->kept))
-        end = GSW_END_KEEP;
-    if (end == GSW_END_NOT && gsw_krylov_should_look(run->iterations) &&
-        run->iterations > rescued->begun)
-        end = GSW_END_LOOK;
-    return gsw_krylov_settle(run, end);
 }

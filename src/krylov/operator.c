@@ -8,7 +8,7 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "core/callback.h"
-#include "operator.h"
+#include "krylov_method.h"
 
 /* Creates an operator without a matrix or callback. */
 static gsw_status create(gsw_context *context, int64_t points, gsw_operator **op) {

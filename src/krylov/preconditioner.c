@@ -10,15 +10,32 @@
 #include "preconditioner.h"
 #include "core/reserve.h"
 
-struct gsw_preconditioner {
-    gsw_context *context; /* the context of its creation */
-    int64_t points;
-    const gsw_preconditioner_ops *ops;
-    void *self;
-    double *work; /* receives b where x is b and the kind does not allow that; else NULL */
-    void *owned;  /* what `self` belongs to, freed by `free_owned`; NULL: it is the caller's */
-    void (*free_owned)(void *);
-};
+/* ---- the defaults ---- */
+
+static int no(const void *self) {
+    (void)self;
+    return 0;
+}
+
+static int not_narrow(void *self, float **b, float **x) {
+    (void)self;
+    *b = *x = NULL;
+    return 0;
+}
+
+static const gsw_factor *no_factor(const void *self) {
+    (void)self;
+    return NULL;
+}
+
+static gsw_status always(const void *self, gsw_context *context) {
+    (void)self, (void)context;
+    return GSW_SUCCESS;
+}
+
+static void keep(void *self) {
+    (void)self;
+}
 
 gsw_status gsw_preconditioner_make(gsw_context *context, int64_t points,
                                    const gsw_preconditioner_ops *ops, void *self,
@@ -33,7 +50,15 @@ gsw_status gsw_preconditioner_make(gsw_context *context, int64_t points,
     if (!ops->in_place)
         GSW_TRY_GOTO(gsw_reserve_vector(context, points, &work), fail);
     *made = (gsw_preconditioner){
-        .context = context, .points = points, .ops = ops, .self = self, .work = work};
+        .context = context, .points = points, .ops = *ops, .self = self, .work = work};
+    gsw_preconditioner_ops *own = &made->ops;
+    own->costly = own->costly != NULL ? own->costly : no;
+    own->takes_several = own->takes_several != NULL ? own->takes_several : no;
+    own->narrow = own->narrow != NULL ? own->narrow : not_narrow;
+    own->factor = own->factor != NULL ? own->factor : no_factor;
+    own->is_judged = own->is_judged != NULL ? own->is_judged : no;
+    own->check = own->check != NULL ? own->check : always;
+    own->destroy = own->destroy != NULL ? own->destroy : keep;
     *preconditioner = made;
     return GSW_SUCCESS;
 
@@ -137,59 +162,7 @@ gsw_status gsw_preconditioner_check(gsw_context *context,
     GSW_REQUIRE(context, preconditioner != NULL, "preconditioner is NULL");
     GSW_REQUIRE(context, preconditioner->context == context,
                 "preconditioner belongs to another context");
-    return preconditioner->ops->check == NULL
-               ? GSW_SUCCESS
-               : preconditioner->ops->check(preconditioner->self, context);
-}
-
-int gsw_preconditioner_is_costly(const gsw_preconditioner *preconditioner) {
-    return preconditioner != NULL && preconditioner->ops->costly != NULL &&
-           preconditioner->ops->costly(preconditioner->self);
-}
-
-int gsw_preconditioner_narrow(const gsw_preconditioner *preconditioner, float **b, float **x) {
-    return preconditioner->ops->narrow != NULL &&
-           preconditioner->ops->narrow(preconditioner->self, b, x);
-}
-
-gsw_status gsw_preconditioner_solve_narrow(gsw_preconditioner *preconditioner) {
-    return preconditioner->ops->apply_narrow(preconditioner->self, preconditioner->context);
-}
-
-int gsw_preconditioner_judge(gsw_preconditioner *preconditioner, double rate) {
-    return preconditioner->ops->judge(preconditioner->self, rate);
-}
-
-int gsw_preconditioner_is_judged(const gsw_preconditioner *preconditioner) {
-    return preconditioner != NULL && preconditioner->ops->is_judged != NULL &&
-           preconditioner->ops->is_judged(preconditioner->self);
-}
-
-gsw_status gsw_preconditioner_change(gsw_preconditioner *preconditioner) {
-    return preconditioner->ops->change(preconditioner->self, preconditioner->context);
-}
-
-void gsw_preconditioner_own(gsw_preconditioner *preconditioner, void *owned,
-                            void (*free_owned)(void *)) {
-    preconditioner->owned = owned;
-    preconditioner->free_owned = free_owned;
-}
-
-int gsw_preconditioner_takes_several(const gsw_preconditioner *preconditioner) {
-    return preconditioner == NULL || (preconditioner->ops->takes_several != NULL &&
-                                      preconditioner->ops->takes_several(preconditioner->self));
-}
-
-gsw_status gsw_preconditioner_solve_several(gsw_preconditioner *preconditioner, int count,
-                                            const double *b, double *x, int64_t ld) {
-    return preconditioner->ops->apply_several(preconditioner->self, preconditioner->context, count,
-                                              b, x, ld);
-}
-
-const gsw_factor *gsw_preconditioner_factor(const gsw_preconditioner *preconditioner) {
-    return preconditioner == NULL || preconditioner->ops->factor == NULL
-               ? NULL
-               : preconditioner->ops->factor(preconditioner->self);
+    return preconditioner->ops.check(preconditioner->self, context);
 }
 
 gsw_status gsw_preconditioner_solve(gsw_preconditioner *preconditioner, const double *b,
@@ -199,7 +172,7 @@ gsw_status gsw_preconditioner_solve(gsw_preconditioner *preconditioner, const do
         GSW_TRY(context->ops->copy(context, preconditioner->points, b, preconditioner->work));
         b = preconditioner->work;
     }
-    return preconditioner->ops->apply(preconditioner->self, context, b, x);
+    return preconditioner->ops.apply(preconditioner->self, context, b, x);
 }
 
 gsw_status gsw_preconditioner_apply(gsw_context *context, gsw_preconditioner *preconditioner,
@@ -217,16 +190,13 @@ int64_t gsw_preconditioner_points(const gsw_preconditioner *preconditioner) {
 }
 
 const char *gsw_preconditioner_name(const gsw_preconditioner *preconditioner) {
-    return preconditioner == NULL ? "none" : preconditioner->ops->name(preconditioner->self);
+    return preconditioner == NULL ? "none" : preconditioner->ops.name(preconditioner->self);
 }
 
 void gsw_preconditioner_destroy(gsw_preconditioner *preconditioner) {
     if (preconditioner == NULL)
         return;
     gsw_unreserve(preconditioner->context, preconditioner->work);
-    if (preconditioner->ops->destroy != NULL)
-        preconditioner->ops->destroy(preconditioner->self);
-    if (preconditioner->owned != NULL)
-        preconditioner->free_owned(preconditioner->owned);
+    preconditioner->ops.destroy(preconditioner->self);
     free(preconditioner);
 }

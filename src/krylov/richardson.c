@@ -1,7 +1,7 @@
 /* richardson.c: the stationary iteration x += M^-1 (b - A x). Saad, Iterative Methods for Sparse
  * Linear Systems, 2nd ed., section 4.2. Each iteration computes the residual anew, so the norms are
  * the true ones. The host waits for each norm. */
-#include "krylov_methods.h"
+#include "krylov_method.h"
 
 /* When the norm has grown by this factor, the iteration diverges. */
 #define DIVERGED 1e5
@@ -50,7 +50,7 @@ static gsw_status look(gsw_krylov_run *run, double *r) {
 
 static gsw_status iterate(gsw_krylov_run *run, double *r) {
     if (run->options.norm == GSW_NORM_TRUE)
-        GSW_TRY(gsw_krylov_precondition(run, r, r));
+        GSW_TRY(gsw_krylov_precondition(&run, 1, r, r));
     GSW_TRY(gsw_krylov_axpby(run, 1, r, 1, run->x));
     run->iterations++;
     return look(run, r);

@@ -74,12 +74,13 @@ static void free_multigrid(void *multigrid) {
     gsw_multigrid_destroy(multigrid);
 }
 
+/* What the preconditioner applies is its own from now on. */
 gsw_preconditioner *gsw_candidate_give(gsw_candidate *candidate) {
     gsw_preconditioner *given = candidate->inner;
     if (candidate->multigrid != NULL)
-        gsw_preconditioner_own(given, candidate->multigrid, free_multigrid);
+        given->ops.destroy = free_multigrid;
     else if (candidate->factor != NULL)
-        gsw_preconditioner_own(given, candidate->factor, free_factor);
+        given->ops.destroy = free_factor;
     *candidate = (gsw_candidate){NULL, NULL, NULL};
     return given;
 }

@@ -9,7 +9,7 @@
 #include "contract/error.h"
 #include "core/reserve.h"
 #include "core/sums.h"
-#include "krylov/operator.h"
+#include "matrix/distributed_matrix.h"
 
 /* A product that is symmetric except for rounding errors. */
 #define SYMMETRIC 1e-12
@@ -172,7 +172,7 @@ gsw_status gsw_probe_roughen(gsw_probe *probe) {
 }
 
 gsw_status gsw_probe_energy(gsw_probe *probe, double *energy) {
-    GSW_TRY(gsw_operator_multiply(probe->op, probe->error, probe->residual));
+    GSW_TRY(gsw_operator_apply(probe->context, probe->op, probe->error, probe->residual));
     return dot(probe, probe->error, probe->residual, energy);
 }
 
