@@ -199,7 +199,7 @@ static gsw_status from_form(const split_form *f, const double *x_hat, double *t,
 
 /* The user's x, from that of the form. */
 static gsw_status take_x(split_form *f) {
-    f->member->known = f->measured = 0;
+    f->measured = 0;
     return from_form(f, f->inner.x, own_vector(f, SCRATCH), f->start, f->member->user.x);
 }
 
@@ -370,15 +370,8 @@ static gsw_status leave(gsw_krylov_system *system, gsw_krylov_member *m, gsw_sta
     split_form *f = (split_form *)system;
     const gsw_krylov_run *inner = &f->inner;
     gsw_krylov_run *run = &m->user;
-    *next = GSW_NEXT_JUDGE;
     run->x_is_zero = 0;
-    run->iterations = m->result.eisenstat = inner->iterations;
     run->norm = inner->norm * (f->residual / f->norm);
-    run->reported = inner->reported;
-    run->stopped = inner->stopped;
-    run->failed = inner->failed;
-    if (gsw_krylov_concerns_all(inner, status))
-        return status;
     run->rescued.grown = inner->rescued.grown > 0;
     if (status == GSW_ERROR_BREAKDOWN || status == GSW_ERROR_NON_FINITE || inner->hopeless)
         return give_up_broken(f);

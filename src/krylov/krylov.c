@@ -149,11 +149,15 @@ static uint64_t mark_of(const gsw_krylov_job *job, gsw_method method) {
     return gsw_mark_real(gsw_mark_real(mark, o->rtol), o->atol);
 }
 
-static gsw_status solve(gsw_krylov_job job, gsw_method method, const gsw_krylov_options *options) {
-    gsw_context *context = job.context;
-    job.method = find_method(method);
-    job.n = gsw_operator_points(job.op);
+static gsw_status solve(gsw_context *context, gsw_method method, const gsw_operator *A,
+                        gsw_preconditioner *M, const gsw_krylov_options *options,
+                        gsw_krylov_job job) {
     job.begin = gsw_seconds_now();
+    job.context = context;
+    job.method = find_method(method);
+    job.op = A;
+    job.preconditioner = M;
+    job.n = gsw_operator_points(A);
 
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(
@@ -174,31 +178,16 @@ static gsw_status solve(gsw_krylov_job job, gsw_method method, const gsw_krylov_
 gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operator *A,
                       gsw_preconditioner *M, const gsw_krylov_options *options, const void *b,
                       void *x, gsw_krylov_result *result) {
-    const gsw_krylov_job job = {.context = context,
-                                .op = A,
-                                .preconditioner = M,
-                                .count = 1,
-                                .b = b,
-                                .x = x,
-                                .results = result};
-    return solve(job, method, options);
+    return solve(context, method, A, M, options,
+                 (gsw_krylov_job){.count = 1, .b = b, .x = x, .results = result});
 }
 
 gsw_status gsw_krylov_many(gsw_context *context, gsw_method method, const gsw_operator *A,
                            gsw_preconditioner *M, const gsw_krylov_options *options, int64_t count,
                            const void *b, int64_t ldb, void *x, int64_t ldx,
                            gsw_krylov_result *results) {
-    const gsw_krylov_job job = {.context = context,
-                                .op = A,
-                                .preconditioner = M,
-                                .count = count,
-                                .b = b,
-                                .ldb = ldb,
-                                .x = x,
-                                .ldx = ldx,
-                                .results = results,
-                                .several = 1};
-    return solve(job, method, options);
+    const gsw_krylov_job job = {count, b, ldb, x, ldx, results, .several = 1};
+    return solve(context, method, A, M, options, job);
 }
 
 gsw_status gsw_cg(gsw_context *context, const gsw_operator *A, gsw_preconditioner *M,

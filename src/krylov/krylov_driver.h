@@ -11,20 +11,20 @@
 /* Right-hand side i begins at b + i * ldb, and x likewise. `results` may be NULL; else it is an
  * array of `count` structs that have passed gsw_result_check(), as long as the first one says. */
 typedef struct gsw_krylov_job {
-    gsw_context *context;
-    const gsw_krylov_method *method;
-    const gsw_operator *op;
-    gsw_preconditioner *preconditioner;
-    gsw_krylov_options options; /* defaults resolved */
-    int64_t n;
     int64_t count;
     const double *b;
     int64_t ldb;
     double *x;
     int64_t ldx;
     gsw_krylov_result *results;
-    double begin; /* when the call began, by gsw_seconds_now() */
     int several;  /* messages name the system */
+    double begin; /* when the call began, by gsw_seconds_now() */
+    gsw_context *context;
+    const gsw_krylov_method *method;
+    const gsw_operator *op;
+    gsw_preconditioner *preconditioner;
+    gsw_krylov_options options; /* defaults resolved */
+    int64_t n;
 } gsw_krylov_job;
 
 /* The result of system i, in the caller's array; NULL if there is none. */

@@ -72,7 +72,8 @@ struct gsw_krylov_system {
     int is_trial;    /* its failures are answers, of which the log does not hear */
     /* Sets m->run. Errors are those of the system, or concern all. */
     gsw_status (*enter)(gsw_krylov_system *system, gsw_krylov_member *m, gsw_krylov_next *next);
-    /* After a round that has ended with `status`. Returns how the user's system now stands. */
+    /* After a round that has ended with `status`, which does not concern all. Returns how the
+     * user's system now stands; *next is JUDGE if it does not set it. */
     gsw_status (*leave)(gsw_krylov_system *system, gsw_krylov_member *m, gsw_status status,
                         gsw_krylov_next *next);
 };

@@ -70,7 +70,7 @@ static gsw_status end_all(gsw_krylov_run *const *runs, int count, gsw_status sta
 gsw_status gsw_krylov_multiply(gsw_krylov_run *const *runs, int count, const double *x, double *y) {
     const gsw_operator *op = runs[0]->system->op;
     const int64_t ld = runs[0]->spacing;
-    if (op->apply == NULL)
+    if (op->apply == NULL && count > 1)
         return end_all(runs, count,
                        op->context->ops->multiply(op->context, &op->matrix, count, x, y, ld), y);
     for (int i = 0; i < count; i++)

@@ -285,6 +285,21 @@ static gsw_status refill(solver *s, int place, gsw_krylov_member *m) {
                                            : GSW_SUCCESS;
 }
 
+/* Leaves the system after a round. A form's run counts for the user's. */
+static gsw_status leave(solver *s, gsw_krylov_member *m, gsw_status status, gsw_krylov_next *next) {
+    gsw_krylov_run *user = &m->user;
+    const gsw_krylov_run *run = m->run;
+    if (run != user) {
+        user->iterations = m->result.eisenstat = run->iterations;
+        user->reported = run->reported;
+        user->stopped = run->stopped;
+        user->failed = run->failed;
+    }
+    m->known = 0;
+    *next = GSW_NEXT_JUDGE;
+    return gsw_krylov_concerns_all(run, status) ? status : s->now->leave(s->now, m, status, next);
+}
+
 /* Runs rounds until one ends, that of *m in *place, and leaves its system. */
 static gsw_status iterate(solver *s, int *place, gsw_krylov_member **m, gsw_krylov_next *next) {
     gsw_context *context = s->common.context;
@@ -297,7 +312,7 @@ static gsw_status iterate(solver *s, int *place, gsw_krylov_member **m, gsw_kryl
     for (int k = 0; k < s->width; k++)
         if (s->members[k].user.number == number)
             *m = &s->members[k];
-    status = s->now->leave(s->now, *m, status, next);
+    status = leave(s, *m, status, next);
     return is_trial ? gsw_quiet_settle(context, &quiet, status, 0) : status;
 }
 
