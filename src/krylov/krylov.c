@@ -75,19 +75,6 @@ static gsw_status resolve_options(gsw_context *context, const gsw_krylov_options
     return GSW_SUCCESS;
 }
 
-/* NULL means no preconditioner. */
-static gsw_status check_preconditioner(gsw_context *context,
-                                       const gsw_preconditioner *preconditioner, int64_t points) {
-    if (preconditioner == NULL)
-        return GSW_SUCCESS;
-    GSW_TRY(gsw_preconditioner_check(context, preconditioner));
-    const int64_t given = gsw_preconditioner_points(preconditioner);
-    GSW_REQUIRE(context, given == points,
-                "preconditioner: it has %lld points, but the operator has %lld", (long long)given,
-                (long long)points);
-    return GSW_SUCCESS;
-}
-
 /* b and x of all systems, and the null vector. */
 static gsw_status check_vectors(const gsw_krylov_job *job) {
     gsw_context *context = job->context;
@@ -129,7 +116,13 @@ static gsw_status check_arguments(gsw_krylov_job *job, gsw_method method,
         job->options.eisenstat = GSW_EISENSTAT_NEVER;
     GSW_TRY(check_results(job));
     GSW_TRY(gsw_operator_check(context, job->op));
-    GSW_TRY(check_preconditioner(context, job->preconditioner, job->n));
+    if (job->preconditioner != NULL) {
+        const int64_t points = gsw_preconditioner_points(job->preconditioner);
+        GSW_TRY(gsw_preconditioner_check(context, job->preconditioner));
+        GSW_REQUIRE(context, points == job->n,
+                    "preconditioner: it has %lld points, but the operator has %lld",
+                    (long long)points, (long long)job->n);
+    }
     return job->count == 0 ? GSW_SUCCESS : check_vectors(job);
 }
 

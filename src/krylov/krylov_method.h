@@ -99,6 +99,7 @@ typedef struct gsw_krylov_rescued {
 
 struct gsw_krylov_run {
     gsw_context *context;
+    gsw_krylov_member *member; /* whose system it solves */
     const gsw_krylov_system *system;
     gsw_krylov_options options; /* defaults resolved */
     int applications;           /* of M^-1 in an iteration */

@@ -1,18 +1,7 @@
-/* krylov_rescue.c: how a round goes, and what a solve does where its method breaks down or grows
- * without hope.
- *
- * A method that can renew itself (BiCGSTAB) begins again from its x where a scalar vanishes: first
- * with the residual as the shadow, then with a shadow in which signs at random are mixed. It gives
- * up where several such starts in succession have not halved the residual.
- *
- * A preconditioner that has shown itself slow may change its smoother. Any method then begins again
- * from x.
- *
- * A norm that is beyond gsw_krylov_limit(), or not finite, ends a round of any method. The method
- * begins again once, from the best x that is known; the second time the solve ends with that x.
- * An x that has grown until rounding errors of A x hide the residual ends the solve at once.
- * The best x was copied when the norm had grown to 100 times its least value
- * (gsw_krylov_should_keep()), or it is 0. A solve without such growth copies nothing. */
+/* krylov_rescue.c: how a round goes, why it does not converge, and what follows: a start with
+ * another shadow after a breakdown, another smoother after slow iterations, or the best x that is
+ * known after growth (gridsweep/krylov.h). x is copied when the norm has grown to 100 times its
+ * least value (gsw_krylov_should_keep()). A solve without such growth copies nothing. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -140,35 +129,26 @@ gsw_status gsw_krylov_check(gsw_krylov_run *run, double norm) {
 /* x has grown where its terms are so many times as long as b. Less may be an ordinary solution. */
 #define HUGE_TERMS 1e6
 
-/* What is known of the matrix and of x. */
+/* Whether constant vectors are mapped to 0. *trace = v'A v for a v of random signs: near the sum of
+ * the diagonal. */
+static gsw_status look_at_constants(gsw_krylov_run *run, int *constants, double *trace) {
+    double *ones = gsw_krylov_vector(run, 0), *scratch = gsw_krylov_vector(run, 1);
+    double *terms = gsw_krylov_vector(run, 2), product, size;
+    GSW_TRY(run->context->ops->fill(run->context, run->n, 1.0, ones));
+    GSW_TRY(gsw_krylov_cancellation(run, ones, scratch, terms, &product, &size));
+    *constants = size > 0 && gsw_krylov_vanishes(product, size);
+    return gsw_krylov_dot(run, scratch, terms, trace);
+}
+
+/* What x shows. */
 typedef struct evidence {
-    int constants;  /* constant vectors are mapped to 0 */
-    int unknowns;   /* per point, that the rows look like */
-    double trace;   /* v'A v for a v of random signs: near the sum of the diagonal */
     double energy;  /* x'A x; 0 where it is rounding error */
     double length;  /* of x */
     double part;    /* of b that is along x */
     int along_null; /* x has grown, and A x has not */
 } evidence;
 
-static gsw_status look_at_constants(gsw_krylov_run *run, evidence *e) {
-    double *ones = gsw_krylov_vector(run, 0), *scratch = gsw_krylov_vector(run, 1);
-    double *terms = gsw_krylov_vector(run, 2), product, size;
-    GSW_TRY(run->context->ops->fill(run->context, run->n, 1.0, ones));
-    GSW_TRY(gsw_krylov_cancellation(run, ones, scratch, terms, &product, &size));
-    e->constants = size > 0 && gsw_krylov_vanishes(product, size);
-    return gsw_krylov_dot(run, scratch, terms, &e->trace);
-}
-
-static gsw_status look_at_rows(const gsw_krylov_run *run, evidence *e) {
-    gsw_unknowns seen = {.count = 1};
-    if (run->system->op->apply == NULL && run->context->sum == NULL)
-        GSW_TRY(gsw_unknowns_look(run->context, &run->system->op->matrix, &seen));
-    e->unknowns = seen.count;
-    return GSW_SUCCESS;
-}
-
-static gsw_status look_at_x(gsw_krylov_run *run, evidence *e) {
+static gsw_status look_at_x(gsw_krylov_run *run, double trace, evidence *e) {
     double *x = gsw_krylov_vector(run, 0), *terms = gsw_krylov_vector(run, 1);
     double product, size, b, along, points = (double)run->n;
     GSW_TRY(gsw_krylov_copy(run, run->x, x));
@@ -180,7 +160,7 @@ static gsw_status look_at_x(gsw_krylov_run *run, evidence *e) {
     GSW_TRY(gsw_krylov_dot(run, run->x, run->b, &along));
     GSW_TRY(gsw_krylov_sum(run, 1, &points));
     /* Signs at random may let the few terms cancel that have grown. */
-    const double scale = fmax(size, fabs(e->trace) / points * e->length);
+    const double scale = fmax(size, fabs(trace) / points * e->length);
     e->along_null = isfinite(product) && scale > HUGE_TERMS * b && product <= ALMOST_ZERO * scale;
     if (!isfinite(e->length)) { /* x has overflowed. A bounded residual means that A x has not. */
         e->length = INFINITY;
@@ -193,24 +173,29 @@ static gsw_status look_at_x(gsw_krylov_run *run, evidence *e) {
 }
 
 gsw_status gsw_krylov_find_cause(gsw_krylov_run *run, char *cause, size_t size) {
+    const gsw_operator *op = run->system->op;
+    gsw_unknowns seen = {.count = 1};
     evidence e;
+    double trace;
+    int constants;
     cause[0] = '\0';
-    GSW_TRY(look_at_constants(run, &e));
-    GSW_TRY(look_at_rows(run, &e));
-    GSW_TRY(look_at_x(run, &e));
-    if (e.constants && run->null_vector == NULL)
+    GSW_TRY(look_at_constants(run, &constants, &trace));
+    if (op->apply == NULL && run->context->sum == NULL)
+        GSW_TRY(gsw_unknowns_look(run->context, &op->matrix, &seen));
+    GSW_TRY(look_at_x(run, trace, &e));
+    if (constants && run->null_vector == NULL)
         (void)snprintf(cause, size, "; the matrix maps constant vectors to 0: see nullspace");
-    else if (e.unknowns > 1)
+    else if (seen.count > 1)
         (void)snprintf(
             cause, size,
             "; the rows look like %d unknowns per point, numbered as one axis of the grid",
-            e.unknowns);
+            seen.count);
     else if (e.along_null)
         (void)snprintf(cause, size,
                        "; the matrix is singular or nearly so: it maps x, which had grown to %.1e, "
                        "almost to 0; b does not fit where it has a part along x (%.1g of it)",
                        e.length, e.part);
-    else if (e.energy * e.trace < 0)
+    else if (e.energy * trace < 0)
         (void)snprintf(cause, size,
                        "; the matrix is indefinite: x'Ax and the diagonal have different signs");
     return GSW_SUCCESS;

@@ -1,24 +1,14 @@
 /* krylov_solve.c: solves from the right-hand side to the verdict. Each system is entered, a method
  * runs rounds of it, and after each round the system is left and the user's x is judged.
  *
- * A method stops when its own norm, a recurrence, is small enough. Then the residual is computed
- * from the x that is returned, and that residual alone decides. Two effects separate the recurrence
- * from the true residual.
- *
- *   Drift. Rounding errors of the updates add up in the recurrence but not in b - A x (van der
- *   Vorst and Ye, Residual replacement strategies for Krylov subspace iterative methods, SIAM J.
- *   Sci. Comput. 22, 2000). Their cure replaces the recurrence's residual by the true one. Here the
- *   method begins again from x, with a new space, so the iterations in between need nothing. A
- *   round is in vain if it does not halve the true residual. After two such rounds in succession
- *   the solve has stagnated.
- *
- *   Rounding. b - A x itself cannot be computed more accurately than eps |A| |x| (Greenbaum, SIAM
- *   J. Matrix Anal. Appl. 18, 1997; Higham, Accuracy and Stability of Numerical Algorithms, 2nd
- *   ed., section 3.5). Where x is huge, as for a singular matrix, this exceeds the tolerance, and
- *   convergence cannot be decided. gsw_krylov_terms() estimates |A| |x| row by row without the
- *   entries of A, so that rows of very different size are all judged by their own terms.
- *
- * So a solve has converged where ||b - A x|| + eps || |A| |x| || is at most the tolerance. */
+ * A method stops when its own norm, a recurrence, is small enough. The residual that is computed
+ * from the x that is returned decides alone: ||b - A x|| + eps || |A| |x| || must meet the
+ * tolerance. Drift of the recurrence (van der Vorst and Ye, SIAM J. Sci. Comput. 22, 2000) is cured
+ * by a new round from x, with a new space, so that the iterations in between need nothing. Rounding
+ * of b - A x itself (Greenbaum, SIAM J. Matrix Anal. Appl. 18, 1997) has no cure. Where x is huge,
+ * as for a singular matrix, it exceeds the tolerance, and convergence cannot be decided.
+ * gsw_krylov_terms() estimates || |A| |x| || without the entries of A, so that rows of very
+ * different size are all judged by their own terms. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -207,6 +197,7 @@ static void take_next(solver *s, gsw_krylov_member *m) {
     const gsw_krylov_job *job = s->job;
     double *work = m->user.work;
     m->user = s->common;
+    m->user.member = m;
     m->run = &m->user;
     m->user.number = s->begun++;
     m->user.work = work;
@@ -308,10 +299,7 @@ static gsw_status iterate(solver *s, int *place, gsw_krylov_member **m, gsw_kryl
     gsw_status status = gsw_krylov_queue_next(&s->queue, place);
     if (*place < 0 && !is_trial)
         return status;
-    const int64_t number = s->queue.place[*place < 0 ? 0 : *place].run->number;
-    for (int k = 0; k < s->width; k++)
-        if (s->members[k].user.number == number)
-            *m = &s->members[k];
+    *m = s->queue.place[*place < 0 ? 0 : *place].run->member;
     status = leave(s, *m, status, next);
     return is_trial ? gsw_quiet_settle(context, &quiet, status, 0) : status;
 }
