@@ -54,13 +54,14 @@ typedef enum gsw_krylov_next {
     GSW_NEXT_END     /* the user's x is the solution */
 } gsw_krylov_next;
 
-/* The system that a method solves: the user's own one, or a form of it. `enter` makes its b and its
- * x from the user's, and `leave` makes the user's x from it after each round. The method sees
- * neither. It gets a run with b, x, the norm to reach, and what is applied:
+/* The system that a method solves: the user's own one, or a form of it. `enter` makes b and x of
+ * the form from the user's. After each round `leave` makes the user's x from that of the form. The
+ * method sees neither: it gets a run with b, x and the norm to reach. There are three systems:
  *
- *   the user's own   A and M^-1; measures b, and makes nothing else
- *   with a null vector v   P A and P M^-1, P b and P x, where P = I - v v' / v'v
- *   Eisenstat's form   two sweeps for A and M^-1 together (eisenstat.c) */
+ * - the user's own: A and M^-1,
+ * - the user's own with a null vector v: P A and P M^-1, with P b and P x, where P = I - v v' /
+ * v'v,
+ * - Eisenstat's form: two sweeps apply A and M^-1 together (eisenstat.c). */
 typedef struct gsw_krylov_system gsw_krylov_system;
 struct gsw_krylov_system {
     const gsw_operator *op;
