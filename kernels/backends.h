@@ -8,6 +8,7 @@
 typedef struct gsw_backend_row {
     gsw_backend backend;
     const char *name, *title;                   /* "cpu", "CPU" */
+    int by_name_alone;                          /* AUTO does not try it */
     const gsw_backend_ops *(*operations)(void); /* NULL: not built in */
     int (*device_count)(void);                  /* NULL: it has no devices to choose from */
     int (*device_name)(int device, char *name, size_t size); /* 0 where there is no such device */

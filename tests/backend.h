@@ -1,11 +1,12 @@
 /* backend.h: a suite that is written once and run on each backend.
  *
- *   test_factor          on the CPU; each test in a process of its own
- *   test_factor cuda     on a CUDA device, in one process; exit code 77 where no device answers
+ *   test_factor            on the CPU; each test in a process of its own
+ *   test_factor reference  the same with the serial reference, which is slow: on fewer grids
+ *   test_factor cuda       on a CUDA device, in one process; exit code 77 where no device answers
  *
  * Its main() begins with backend_choose() and ends with backend_run_suite(). In between it may ask
- * on_cuda() which tests to add. In CMakeLists.txt the suite is in two lists: gsw_add_test(factor)
- * makes the test `factor`, and gsw_add_cuda_tests() the test `cuda_factor`.
+ * on_cuda() and on_cpu() which tests to add. In CMakeLists.txt the suite is in one list, which
+ * makes the tests `factor`, `reference_factor` and `cuda_factor`.
  *
  * Vectors and matrices are in the memory of the backend: device_vector_make(), device_put() and
  * device_get() (device.h) serve every context, as gsw_matrix_upload() does. */
@@ -23,17 +24,23 @@ static gsw_backend backend_chosen = GSW_BACKEND_CPU;
 static inline void backend_choose(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "cuda") == 0)
         backend_chosen = GSW_BACKEND_CUDA;
+    if (argc > 1 && strcmp(argv[1], "reference") == 0)
+        backend_chosen = GSW_BACKEND_REFERENCE;
 }
 
 static inline int on_cuda(void) {
     return backend_chosen == GSW_BACKEND_CUDA;
 }
 
+static inline int on_cpu(void) {
+    return backend_chosen == GSW_BACKEND_CPU;
+}
+
 /* A context of the backend: with so many threads on the CPU, on a stream (NULL: the default one)
  * with CUDA. Under a tool that slows everything down, kernels wait longer than usual. */
 static inline gsw_context *backend_context_on(int threads, void *stream) {
     if (!on_cuda())
-        return oracle_context(threads);
+        return oracle_context_of(backend_chosen, threads);
     gsw_context *context = device_context(stream);
 #ifdef GSW_TEST_CUDA
     if (device_stride() > 1)
@@ -46,11 +53,11 @@ static inline gsw_context *backend_context(int threads) {
     return backend_context_on(threads, NULL);
 }
 
-/* Contexts whose results have the same bits: with 1, 2 and 3 threads on the CPU, one with CUDA. */
+/* Contexts whose results have the same bits: with 1, 2 and 3 threads on the CPU, else one. */
 enum { BACKEND_CONTEXTS = 3 };
 
 static inline int backend_open_all(gsw_context *contexts[BACKEND_CONTEXTS]) {
-    const int count = on_cuda() ? 1 : BACKEND_CONTEXTS;
+    const int count = on_cpu() ? BACKEND_CONTEXTS : 1;
     for (int i = 0; i < count; i++)
         contexts[i] = backend_context(i + 1);
     return count;

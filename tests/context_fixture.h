@@ -21,7 +21,7 @@ static gsw_context *cpu;     /* of the CPU; the same where that is the suite's b
 
 static void open_context(void) {
     context = backend_context(CONTEXT_THREADS);
-    cpu = on_cuda() ? oracle_context(CONTEXT_THREADS) : context;
+    cpu = on_cpu() ? context : oracle_context(CONTEXT_THREADS);
 }
 
 static void close_context(void) {

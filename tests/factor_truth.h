@@ -5,8 +5,7 @@
 
 #include <stdlib.h>
 
-#include "cpu/core/kernels.h"
-#include "cpu/reference/reference.h"
+#include "reference/reference.h"
 #include "factor_cases.h"
 #include "oracle.h"
 

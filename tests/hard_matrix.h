@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "cpu/reference/reference.h"
+#include "reference/reference.h"
 #include "context_fixture.h"
 
 /* A seven-point matrix of cells whose conductivities spread over `decades`, almost lognormally.

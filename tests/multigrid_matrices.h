@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "cpu/reference/reference.h"
+#include "reference/reference.h"
 #include "context_fixture.h"
 
 static inline void hard_place(const gsw_grid *g, int64_t row, int64_t at[3]) {

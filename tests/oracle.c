@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/reference/reference.h"
+#include "reference/reference.h"
 #include "common/csr.h"
 #include "common/stencils.h"
 #include "oracle.h"
@@ -294,11 +294,15 @@ void oracle_free(oracle_matrix *matrix) {
     free(matrix);
 }
 
-gsw_context *oracle_context(int threads) {
+gsw_context *oracle_context_of(gsw_backend backend, int threads) {
     const gsw_context_options options = {
-        .size = sizeof options, .backend = GSW_BACKEND_CPU, .threads = threads};
+        .size = sizeof options, .backend = backend, .threads = threads};
     gsw_context *context = NULL;
     if (gsw_context_create(&options, &context) != GSW_SUCCESS)
-        stop("no CPU context");
+        stop("no context in host memory");
     return context;
+}
+
+gsw_context *oracle_context(int threads) {
+    return oracle_context_of(GSW_BACKEND_CPU, threads);
 }

@@ -88,7 +88,8 @@ double oracle_tolerance(gsw_dtype type);
 
 /* ---- the library ---- */
 
-/* A CPU context with the given number of threads. */
+/* A CPU context with the given number of threads; or one of another backend in host memory. */
 gsw_context *oracle_context(int threads);
+gsw_context *oracle_context_of(gsw_backend backend, int threads);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "context_fixture.h"
 #include "contract/context.h"
-#include "cpu/relax/relax.h"
+#include "reference/reference.h"
 
 /* Whether the kernels fuse multiply-adds, as the reference does. */
 static inline int relax_fuses(void) {
@@ -27,7 +27,7 @@ static inline void relax_expect(const gsw_matrix *matrix, const gsw_relax_option
             beta = s == 0 ? 0 : next * rho;
             rho = s == 0 ? rho : next;
         }
-        gsw_reference_relax(matrix, alpha, beta, zero && s == 0, b, x, y, p);
+        gsw_reference_relax(matrix, alpha, beta, zero && s == 0, b, x, y, p, p);
         memcpy(x, y, (size_t)n * sizeof *x);
     }
     keep_release(mark);

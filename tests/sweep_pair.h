@@ -23,13 +23,13 @@ typedef struct contexts {
     int all;
 } contexts;
 
-/* With CUDA one context on a stream; on the CPU those with 2 and 3 threads, and `cpu`. */
+/* On the CPU those with 2 and 3 threads, and `cpu`; else one context, with CUDA on a stream. */
 static inline contexts contexts_open(int cpu_threads, void *stream) {
-    contexts c = {.cpu = oracle_context(cpu_threads), .count = on_cuda() ? 1 : 2};
+    contexts c = {.cpu = oracle_context(cpu_threads), .count = on_cpu() ? 2 : 1};
     for (int i = 0; i < c.count; i++)
         c.here[i] = backend_context_on(2 + i, stream);
     c.here[c.count] = c.cpu;
-    c.all = c.count + !on_cuda();
+    c.all = c.count + on_cpu();
     return c;
 }
 
@@ -42,12 +42,12 @@ static inline void contexts_close(contexts *c) {
 /* The CPU, which is slower, tries one case in seven of some tests, or in a slow build one grid with
  * each stencil. */
 static inline int wide_stride(void) {
-    return on_cuda() ? device_stride() : ORACLE_STRIDE > 1 ? oracle_grid_count() : 7;
+    return !on_cpu() ? device_stride() : ORACLE_STRIDE > 1 ? oracle_grid_count() : 7;
 }
 
 /* Others are quick: it tries all their cases, also in a build that is slow. */
 static inline int short_stride(void) {
-    return on_cuda() ? device_stride() : 1;
+    return on_cpu() ? 1 : device_stride();
 }
 
 /* Those of a test: with one thread on the CPU, on the default stream with CUDA. */

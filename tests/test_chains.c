@@ -4,7 +4,7 @@
  * that the hand-over waits for. */
 #include <check.h>
 #include <stdlib.h>
-#include "cpu/reference/reference.h"
+#include "reference/reference.h"
 #include "geometry/chains.h"
 #include "oracle.h"
 

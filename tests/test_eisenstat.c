@@ -4,7 +4,7 @@
  * GSW_TEST_STRIDE=6 in the environment tries one grid in six on a device (see device.h). */
 #include "sweep/packed.h"
 #include "cpu/backend.h"
-#include "cpu/reference/reference.h"
+#include "reference/reference.h"
 #include "geometry/named_shapes.h"
 #include "geometry/tiles.h"
 #include "krylov_systems.h"

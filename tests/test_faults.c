@@ -11,7 +11,7 @@
 
 #include <check.h>
 
-#include "cpu/reference/reference.h"
+#include "reference/reference.h"
 #include "fault_campaign.h"
 #include "fault_memory.h"
 #include "fault_numbers.h"

@@ -184,7 +184,7 @@ static model hard_system(const hard_case *c, const hard_arrays *a) {
         const gsw_factor_options wanted = {.kind = (gsw_factor_kind)c->factor,
                                            .pivot_shift = c->pivot_shift};
         s.factor = keep_factor(context, s.there, wanted);
-        s.host_factor = on_cuda() ? NULL : s.factor;
+        s.host_factor = on_cpu() ? s.factor : NULL;
     }
     return s;
 }

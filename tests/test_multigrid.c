@@ -1,7 +1,7 @@
 /* test_multigrid.c: levels against the serial reference and against dense products, cycles as
  * operators, and refused arguments. */
 #include "multigrid/hierarchy.h"
-#include "cpu/multigrid/multigrid.h"
+#include "reference/reference.h"
 #include "multigrid_loops.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
@@ -41,7 +41,8 @@ static void check_level(const gsw_multigrid *mg, int number, const gsw_matrix *f
     const int64_t n = level->points, m = coarse->points;
     const int axes = level->transfer->axes;
     const size_t mark = keep_mark();
-    const gsw_reference_rows rows = mg->symmetric ? GSW_ROWS_SYMMETRIC : GSW_ROWS_PLAIN;
+    const gsw_reference_lumping rows = {GSW_ROWS_OF_MATRIX, mg->symmetric};
+    const gsw_reference_lumping cut = {GSW_ROWS_OF_SYMMETRIC_PART_CUT, 0};
     char what[200];
     snprintf(what, sizeof what, "level %d, %s on %lldx%lldx%lld, axes %d, %ssymmetric", number,
              gsw_stencil_name(&fine->stencil), (long long)fg->nx, (long long)fg->ny,
@@ -53,14 +54,16 @@ static void check_level(const gsw_multigrid *mg, int number, const gsw_matrix *f
     int64_t degenerate = gsw_reference_interpolation(fine, axes, rows, p_expected);
     dense_compare(what, 8 * n, pw, p_expected);
     degenerate += mg->symmetric ? 0
-                                : gsw_reference_interpolation(fine, axes, GSW_ROWS_SYMMETRIC_PART,
-                                                              r_expected);
+                                : gsw_reference_interpolation(fine, axes, cut, r_expected);
     dense_compare(what, 8 * n, rw, mg->symmetric ? p_expected : r_expected);
     ck_assert_msg(level->degenerate == degenerate, "%s: %lld degenerate points, not %lld", what,
                   (long long)level->degenerate, (long long)degenerate);
 
-    double *triple = keep_zeros(m * m), *own = dense_of(&coarse->matrix);
-    gsw_reference_triple(fine, axes, rows, pw, rw, triple);
+    oracle_matrix *product = oracle_zeros(&coarse->matrix, GSW_F64);
+    gsw_reference_triple(fine, axes, rows, pw, rw, &product->view.stencil,
+                         (double *const *)product->arrays);
+    double *triple = dense_of(&product->view), *own = dense_of(&coarse->matrix);
+    oracle_free(product);
     dense_compare(what, m * m, own, triple);
     if (gsw_stencil_beyond(&fine->stencil, 1) == NULL && n <= 1500)
         dense_compare(what, m * m, own, dense_triple(&p, &r, dense_of(fine), n, m));
@@ -312,7 +315,7 @@ END_TEST
 
 START_TEST(loops_smooth_problems) {
     gsw_context *const usual = context;
-    if (!on_cuda())
+    if (on_cpu())
         context = keep_context(1 + _i % 3);
     loops_check(keep_problem(loops_problems[_i]), loops_problems[_i]);
     context = usual;

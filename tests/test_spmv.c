@@ -9,7 +9,7 @@
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "common/csr.h"
-#include "cpu/reference/reference.h"
+#include "reference/reference.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
@@ -275,7 +275,7 @@ START_TEST(dot_is_accurate_and_repeats) {
     }
     device_vector at_x = keep_guarded(GSW_F64, n), at_y = keep_guarded(GSW_F64, n);
     for (int run = 0; run < (on_cuda() ? 20 : 4); run++) {
-        if (!on_cuda())
+        if (on_cpu())
             context = keep_context(1 + 2 * run);
         device_shift(&at_x, run == 0);
         device_put(context, &at_x, x);

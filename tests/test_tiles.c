@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cpu/reference/reference.h"
+#include "reference/reference.h"
 #include "geometry/tiles.h"
 #include "geometry/named_shapes.h"
 #include "oracle.h"

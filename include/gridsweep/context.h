@@ -25,7 +25,8 @@ extern "C" {
 typedef enum gsw_backend {
     GSW_BACKEND_AUTO = 0, /* CUDA if it is built in and a device answers, else the CPU */
     GSW_BACKEND_CPU = 1,
-    GSW_BACKEND_CUDA = 2
+    GSW_BACKEND_CUDA = 2,
+    GSW_BACKEND_REFERENCE = 3 /* plain loops with one thread, to compare results with */
 } gsw_backend;
 
 /* The library calls this function with every error text, at the time of the error. It also calls it
@@ -133,7 +134,7 @@ int gsw_context_threads(const gsw_context *context);
 GSW_API
 const char *gsw_context_device(const gsw_context *context);
 
-/* "cpu", "cuda" or "auto". */
+/* "cpu", "cuda", "reference" or "auto". */
 GSW_API
 const char *gsw_backend_name(gsw_backend backend);
 

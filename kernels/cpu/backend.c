@@ -19,6 +19,8 @@
 #include "cpu/factor/packed.h"
 #include "cpu/relax/relax.h"
 #include "geometry/squeeze.h"
+#include "reference/host.h"
+#include "reference/reference.h"
 
 enum {
     SKEW_SLACK = 2,       /* see derive_chains */
@@ -48,16 +50,6 @@ static gsw_status cpu_open(gsw_context *context, const gsw_context_options *opti
     return GSW_SUCCESS;
 }
 
-static void cpu_close(gsw_context *context) {
-    (void)context;
-}
-
-/* Work is done when a call returns. */
-static gsw_status cpu_synchronize(gsw_context *context) {
-    (void)context;
-    return GSW_SUCCESS;
-}
-
 /* The system clears a page at its first touch. For large blocks, all threads share this work. */
 static gsw_status cpu_alloc(gsw_context *context, size_t bytes, void **pointer) {
     GSW_TRY(gsw_alloc(context, bytes, 1, "a vector", pointer));
@@ -67,23 +59,6 @@ static gsw_status cpu_alloc(gsw_context *context, size_t bytes, void **pointer) 
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t page = 0; page < pages; page++)
         memory[page * TOUCH_STEP] = 0;
-    return GSW_SUCCESS;
-}
-
-static void cpu_release(gsw_context *context, void *pointer) {
-    (void)context;
-    free(pointer);
-}
-
-static gsw_status cpu_transfer(gsw_context *context, void *to, const void *from, size_t bytes) {
-    (void)context;
-    memcpy(to, from, bytes);
-    return GSW_SUCCESS;
-}
-
-static gsw_status cpu_set(gsw_context *context, void *pointer, int value, size_t bytes) {
-    (void)context;
-    memset(pointer, value, bytes);
     return GSW_SUCCESS;
 }
 
@@ -186,23 +161,6 @@ static gsw_status cpu_krylov_pass(gsw_context *context, gsw_pass which, int64_t 
     return GSW_SUCCESS;
 }
 
-static gsw_status cpu_krylov_post(gsw_context *context, int slot, int count,
-                                  const gsw_krylov_state *states, gsw_krylov_state *to) {
-    (void)context;
-    (void)slot;
-    memcpy(to, states, (size_t)count * sizeof *to);
-    return GSW_SUCCESS;
-}
-
-static gsw_status cpu_krylov_collect(gsw_context *context, int slot, int count,
-                                     gsw_krylov_state *to) {
-    (void)context;
-    (void)slot;
-    (void)count;
-    (void)to;
-    return GSW_SUCCESS;
-}
-
 /* ---- Products and direct solves ---------------------------------------------------------------
  */
 
@@ -231,17 +189,6 @@ static gsw_status cpu_multiply(gsw_context *context, const gsw_matrix *matrix, i
         multiply(context, matrix, GSW_F64,
                  count - j < GSW_SPMV_VECTORS ? count - j : GSW_SPMV_VECTORS, stride, NULL,
                  x + j * stride, y + j * stride);
-    return GSW_SUCCESS;
-}
-
-static gsw_status cpu_multiply_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
-                                    int count, double *x, double *y, int64_t stride,
-                                    gsw_krylov_state *const *states) {
-    const gsw_grid *g = &matrix->grid;
-    GSW_TRY(cpu_multiply(context, matrix, count, x, y, stride));
-    for (int j = 0; j < count; j++)
-        GSW_TRY(cpu_krylov_pass(context, pass, g->nx * g->ny * g->nz,
-                                (void *[]){x + j * stride, y + j * stride}, states[j]));
     return GSW_SUCCESS;
 }
 
@@ -436,15 +383,15 @@ static const gsw_box_ops box_ops = {
 const gsw_backend_ops *gsw_backend_cpu(void) {
     static const gsw_backend_ops operations = {
         .open = cpu_open,
-        .close = cpu_close,
-        .synchronize = cpu_synchronize,
+        .close = gsw_host_close,
+        .synchronize = gsw_host_synchronize,
         .alloc = cpu_alloc,
-        .release = cpu_release,
+        .release = gsw_host_release,
         .reserve = cpu_alloc,
-        .unreserve = cpu_release,
-        .upload = cpu_transfer,
-        .download = cpu_transfer,
-        .set = cpu_set,
+        .unreserve = gsw_host_release,
+        .upload = gsw_host_transfer,
+        .download = gsw_host_transfer,
+        .set = gsw_host_set,
         .fill = cpu_fill,
         .copy = cpu_copy,
         .axpby = cpu_axpby,
@@ -455,11 +402,11 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .subtract = cpu_subtract,
         .krylov_pass = cpu_krylov_pass,
         .multiply = cpu_multiply,
-        .multiply_pass = cpu_multiply_pass,
+        .multiply_pass = gsw_host_multiply_pass,
         .judge = NULL,
         .krylov_ahead = 0,
-        .krylov_post = cpu_krylov_post,
-        .krylov_collect = cpu_krylov_collect,
+        .krylov_post = gsw_host_krylov_post,
+        .krylov_collect = gsw_host_krylov_collect,
         .validate = gsw_matrix_validate_host,
         .spmv = cpu_spmv,
         .has_reference = 1,
@@ -472,7 +419,7 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .factor_unpack = gsw_cpu_factor_unpack,
         .factor_close = cpu_factor_close,
         .split_fill = gsw_cpu_split_fill,
-        .split_apply = gsw_cpu_split_apply,
+        .split_apply = gsw_host_split_apply,
         .multigrid = &gsw_cpu_multigrid_ops,
         .relax = &gsw_cpu_relax_ops,
         .link = &gsw_host_link,

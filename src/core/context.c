@@ -71,6 +71,8 @@ static gsw_status open_backend(gsw_context *context, const gsw_backend_row *row,
 static gsw_status open_any(gsw_context *context, const gsw_context_options *options) {
     const int last = gsw_backend_count - 1;
     for (int k = 0; k < last; k++) {
+        if (gsw_backends[k].by_name_alone)
+            continue;
         context->log = NULL;
         const gsw_status status = open_backend(context, &gsw_backends[k], options);
         context->log = options->log;

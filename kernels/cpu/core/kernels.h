@@ -94,10 +94,6 @@ extern const gsw_cpu_kernels gsw_cpu_kernels_v3;
 extern const gsw_cpu_kernels gsw_cpu_kernels_v4;
 #endif
 
-/* reference.c, compiled once, never optimised: the plain serial sweep. */
-gsw_status gsw_reference_sptrsv(gsw_context *context, const gsw_matrix *matrix,
-                                const gsw_sptrsv_options *options, const void *b, void *x);
-
 #ifdef GSW_ISA
 void GSW_ISA_FN(gsw_fill)(int threads, int64_t n, double a, double *x);
 void GSW_ISA_FN(gsw_copy)(int threads, int64_t n, const double *x, double *y);

@@ -25,12 +25,10 @@ gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const g
 void gsw_cpu_apply_jacobi(gsw_context *context, const gsw_factor *factor, const void *reciprocal,
                           int64_t count, const void *b, int64_t ldb, void *x, int64_t ldx);
 
-/* ---- Eisenstat's form on the CPU (struct gsw_split). */
+/* ---- the values of Eisenstat's form (struct gsw_split). */
 
 /* See backend.h. */
 gsw_status gsw_cpu_split_fill(gsw_context *context, const gsw_factor *factor,
                               const gsw_matrix *matrix, const gsw_split *split, int *fits);
-gsw_status gsw_cpu_split_apply(gsw_context *context, const gsw_split *split, const double *v,
-                               double *t, double *y);
 
 #endif

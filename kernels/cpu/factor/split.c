@@ -1,5 +1,4 @@
-/* split.c: see factors.h. Sweeps and vector operations follow each other. In the second sweep a
- * pencil reads its halo from y of earlier pencils, so t is added only afterwards. */
+/* split.c: see factors.h. */
 #include "cpu/factor/factors.h"
 #include <math.h>
 #include "contract/context.h"
@@ -35,15 +34,4 @@ gsw_status gsw_cpu_split_fill(gsw_context *context, const gsw_factor *factor,
     for (int which = 0; which < 2 && *fits; which++)
         gsw_cpu_pack_scaled(split->parts, which, arrays, split->left, right);
     return GSW_SUCCESS;
-}
-
-gsw_status gsw_cpu_split_apply(gsw_context *context, const gsw_split *split, const double *v,
-                               double *t, double *y) {
-    const gsw_backend_ops *ops = context->ops;
-    gsw_factor *parts = split->parts;
-    const int64_t n = parts->points;
-    GSW_TRY(ops->factor_sweep(context, parts, 1, 1, v, n, t, n));
-    GSW_TRY(ops->add_scaled(context, n, split->k, t, v, y));
-    GSW_TRY(ops->factor_sweep(context, parts, 0, 1, y, n, y, n));
-    return ops->axpby(context, n, 1, t, 1, y);
 }

@@ -1,5 +1,4 @@
-/* multigrid.h: the CPU's multigrid kernels as the backend calls them, and their serial
- * references. */
+/* multigrid.h: the CPU's multigrid kernels as the backend calls them. */
 #ifndef GSW_CPU_MULTIGRID_H
 #define GSW_CPU_MULTIGRID_H
 
@@ -46,22 +45,5 @@ typedef struct gsw_cpu_multigrid {
     void (*combine)(int threads, gsw_dtype type, int64_t n, double a, const void *x, double b,
                     void *y);
 } gsw_cpu_multigrid;
-
-/* reference_multigrid.c: plain and serial. How it reads the rows of a matrix: */
-typedef enum gsw_reference_rows {
-    GSW_ROWS_PLAIN,          /* lumped into 27 slots */
-    GSW_ROWS_SYMMETRIC_PART, /* rows of (A + A^T) / 2, cut, lumped: see gsw_rows */
-    GSW_ROWS_SYMMETRIC       /* rows of a symmetric matrix: lumped so that they stay symmetric */
-} gsw_reference_rows;
-
-/* Weights of P on the fine grid, from their definition. p holds points x 8 values: p[8 row + d] is
- * the weight of the coarse point at (row's coarse point + d), where d is a bit set of axes. Returns
- * the number of degenerate points. */
-int64_t gsw_reference_interpolation(const gsw_matrix *matrix, int axes, gsw_reference_rows rows,
-                                    double *p);
-
-/* R A P as a dense coarse x coarse array by rows, from weights as above. */
-void gsw_reference_triple(const gsw_matrix *matrix, int axes, gsw_reference_rows rows,
-                          const double *p, const double *r, double *coarse);
 
 #endif

@@ -5,13 +5,13 @@
 #include <string.h>
 #include "contract/context.h"
 #include "common/csr.h"
-#include "contract/dense.h"
 #include "contract/error.h"
 #include "common/line_stencil.h"
 #include "contract/row.h"
 #include "cpu/core/cores.h"
 #include "cpu/core/kernels.h"
 #include "multigrid.h"
+#include "reference/multigrid.h"
 
 enum { SETUP_GRAIN = 512, TRANSFER_GRAIN = 4096, SMOOTH_GRAIN = 4096, VECTOR_GRAIN = 16384 };
 
@@ -365,55 +365,6 @@ static gsw_status cpu_color_sweep(gsw_context *context, const gsw_matrix *matrix
     return GSW_SUCCESS;
 }
 
-/* ---- The coarsest level ----------------------------------------------------------------------
- */
-
-static void fill_dense(const gsw_matrix *matrix, int64_t n, double *a) {
-    const gsw_grid *g = &matrix->grid;
-    memset(a, 0, (size_t)(n * n) * sizeof *a);
-    for (int64_t row = 0; row < n; row++) {
-        const int64_t x = row % g->nx, y = row / g->nx % g->ny, z = row / g->nx / g->ny;
-        for (int32_t e = 0; e < matrix->stencil.count; e++) {
-            const gsw_offset o = matrix->stencil.offsets[e];
-            if (!matrix->array.values[e] || x + o.dx < 0 || x + o.dx >= g->nx || y + o.dy < 0 ||
-                y + o.dy >= g->ny || z + o.dz < 0 || z + o.dz >= g->nz)
-                continue;
-            a[row * n + row + gsw_grid_row(g, o.dx, o.dy, o.dz)] +=
-                gsw_value_at(matrix->array.values[e], matrix->array.value_type, row);
-        }
-    }
-}
-
-/* With v the normalised constants and A v = 0, (A + s v v^T)^-1 maps v to v / s. Without that term
- * it is the inverse on the complement. */
-static gsw_status cpu_dense_invert(gsw_context *context, const gsw_matrix *matrix, int constants,
-                                   double *inverse, double *work) {
-    const int64_t n = points_of(&matrix->grid);
-    const double part = 1.0 / (double)n;
-    double shift = 0;
-    fill_dense(matrix, n, work);
-    for (int64_t i = 0; i < n; i++)
-        shift += work[i * n + i] * part;
-    for (int64_t i = 0; constants && i < n * n; i++)
-        work[i] += shift * part;
-    GSW_TRY(gsw_dense_invert(context, n, work, inverse));
-    for (int64_t i = 0; constants && i < n * n; i++)
-        inverse[i] -= part / shift;
-    return GSW_SUCCESS;
-}
-
-static gsw_status cpu_dense_apply(gsw_context *context, int64_t n, const double *inverse,
-                                  gsw_dtype type, const void *b, void *x) {
-    (void)context;
-    for (int64_t i = 0; i < n; i++) {
-        double sum = 0;
-        for (int64_t j = 0; j < n; j++)
-            sum += inverse[i * n + j] * gsw_value_at(b, type, j);
-        gsw_value_put(x, type, i, sum);
-    }
-    return GSW_SUCCESS;
-}
-
 const gsw_multigrid_ops gsw_cpu_multigrid_ops = {
     .shares_mirrored = 1,
     .survey = cpu_survey,
@@ -431,8 +382,8 @@ const gsw_multigrid_ops gsw_cpu_multigrid_ops = {
     .narrow = cpu_narrow,
     .widen = cpu_widen,
     .combine = cpu_combine,
-    .dense_invert = cpu_dense_invert,
-    .dense_apply = cpu_dense_apply,
+    .dense_invert = gsw_reference_dense_invert,
+    .dense_apply = gsw_reference_dense_apply,
     .inject = cpu_inject,
     .color_sweep = cpu_color_sweep,
     .reads_margins = 1,

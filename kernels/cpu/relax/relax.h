@@ -6,11 +6,6 @@
 
 extern const gsw_relax_ops gsw_cpu_relax_ops;
 
-/* reference_relax.c: one sweep, as the contract describes it, serially; p is updated in place.
- * Never optimised. */
-void gsw_reference_relax(const gsw_matrix *matrix, double alpha, double beta, int zero,
-                         const double *b, const double *x, double *y, double *p);
-
 /* ---- a pass of sweeps as the kernels of each instruction set take it. */
 
 /* Lines of at most so many points are short: several are computed as one. */

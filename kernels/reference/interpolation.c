@@ -1,9 +1,10 @@
-/* reference_multigrid.c: interpolation and triple product point by point, from their definitions.
- * It is serial and shares no table with the kernels, which are compared with it. */
+/* interpolation.c: interpolation and triple product point by point, from their definitions. It
+ * shares no table with the kernels, which are compared with it. */
 #include <math.h>
 #include <string.h>
-#include "common/csr.h"
-#include "cpu/multigrid/multigrid.h"
+#include "geometry/multigrid.h"
+#include "reference/reference.h"
+#include "reference/rows.h"
 
 typedef struct point {
     int64_t at[3];
@@ -26,10 +27,11 @@ static point moved(const point *p, const int d[3]) {
 static double entry(const gsw_matrix *m, int32_t e, const point *p) {
     const gsw_offset o = m->stencil.offsets[e];
     const point to = moved(p, (const int[3]){o.dx, o.dy, o.dz});
-    if (!m->array.values[e] || !inside(&m->grid, p) || !inside(&m->grid, &to))
-        return 0;
-    return gsw_value_at(m->array.values[e], m->array.value_type,
-                        gsw_grid_row(&m->grid, p->at[0], p->at[1], p->at[2]));
+    double value = 0;
+    if (inside(&m->grid, p) && inside(&m->grid, &to))
+        (void)gsw_reference_stored(m, gsw_grid_row(&m->grid, p->at[0], p->at[1], p->at[2]), e,
+                                   &value);
+    return value;
 }
 
 /* Adds c at offset o to a[27]: c at its direction; for each +-2 also 3 c at +-1 on that axis, and
@@ -55,7 +57,8 @@ static int isolated(const gsw_matrix *m, const point *p) {
     return 1;
 }
 
-static void lumped_row(const gsw_matrix *m, const point *p, int symmetric_part, double a[27]) {
+static void lumped_row(const gsw_matrix *m, const point *p, gsw_rows rows, double a[27]) {
+    const int symmetric_part = rows != GSW_ROWS_OF_MATRIX;
     memset(a, 0, 27 * sizeof *a);
     for (int32_t e = 0; e < m->stencil.count; e++) {
         const gsw_offset offset = m->stencil.offsets[e];
@@ -63,7 +66,7 @@ static void lumped_row(const gsw_matrix *m, const point *p, int symmetric_part, 
         const int back[3] = {-o[0], -o[1], -o[2]};
         const point from = moved(p, back);
         const point to = moved(p, o);
-        const int cut = symmetric_part && e != m->stencil.center;
+        const int cut = rows == GSW_ROWS_OF_SYMMETRIC_PART_CUT && e != m->stencil.center;
         if (!cut || !isolated(m, &to))
             add_lumped(o, (symmetric_part ? 0.5 : 1) * entry(m, e, p), a);
         if (symmetric_part && (!cut || !isolated(m, p)))
@@ -71,16 +74,17 @@ static void lumped_row(const gsw_matrix *m, const point *p, int symmetric_part, 
     }
 }
 
-static void row_of(const gsw_matrix *m, const point *p, gsw_reference_rows rows, double a[27]) {
+static void row_of(const gsw_matrix *m, const point *p, gsw_reference_lumping lumping,
+                   double a[27]) {
     double own[27], other[27], sum = 0;
-    lumped_row(m, p, rows == GSW_ROWS_SYMMETRIC_PART, own);
+    lumped_row(m, p, lumping.rows, own);
     memcpy(a, own, sizeof own);
-    if (rows != GSW_ROWS_SYMMETRIC)
+    if (!lumping.symmetric || lumping.rows != GSW_ROWS_OF_MATRIX)
         return;
     for (int i = 0; i < 27; i++) {
         const int o[3] = {i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1};
         const point there = moved(p, o);
-        lumped_row(m, &there, 0, other);
+        lumped_row(m, &there, GSW_ROWS_OF_MATRIX, other);
         a[i] = 0.5 * (own[i] + other[26 - i]);
         sum += own[i] - (i != 13 ? a[i] : 0);
     }
@@ -131,11 +135,11 @@ static int mean_of_neighbours(const gsw_grid *g, const point *p, int odd, double
 }
 
 /* Weights of one point that is odd along `odd`. Returns 1 where it is degenerate. */
-static int weigh(const gsw_matrix *m, const point *p, int axes, int odd, gsw_reference_rows rows,
-                 double *all) {
+static int weigh(const gsw_matrix *m, const point *p, int axes, int odd,
+                 gsw_reference_lumping lumping, double *all) {
     double a[27], c[27] = {0},
                   *own = all + 8 * gsw_grid_row(&m->grid, p->at[0], p->at[1], p->at[2]);
-    row_of(m, p, rows, a);
+    row_of(m, p, lumping, a);
     double total = 0, eps = 1;
     const double d = a[13], sign = d < 0 ? -1 : 1;
     for (int i = 0; i < 27; i++) {
@@ -168,8 +172,8 @@ static int weigh(const gsw_matrix *m, const point *p, int axes, int odd, gsw_ref
     return 0;
 }
 
-int64_t gsw_reference_interpolation(const gsw_matrix *matrix, int axes, gsw_reference_rows rows,
-                                    double *p) {
+int64_t gsw_reference_interpolation(const gsw_matrix *matrix, int axes,
+                                    gsw_reference_lumping lumping, double *p) {
     const gsw_grid *g = &matrix->grid;
     const int64_t n = g->nx * g->ny * g->nz;
     int64_t degenerate = 0;
@@ -183,15 +187,14 @@ int64_t gsw_reference_interpolation(const gsw_matrix *matrix, int axes, gsw_refe
             if (size == 0)
                 p[8 * row] = 1;
             else
-                degenerate += weigh(matrix, &at, axes, odd, rows, p);
+                degenerate += weigh(matrix, &at, axes, odd, lumping, p);
         }
     return degenerate;
 }
 
-/* Lists the coarse points that a fine point interpolates from: rows and weights. Returns their
- * number. */
+/* Lists the coarse points that a fine point interpolates from. Returns their number. */
 static int coarse_points(const gsw_grid *coarse, const point *fine, int axes, const double *weights,
-                         int64_t rows[8], double values[8]) {
+                         point points[8], double values[8]) {
     int count = 0;
     for (int d = 0; d < 8; d++) {
         point to;
@@ -200,24 +203,38 @@ static int coarse_points(const gsw_grid *coarse, const point *fine, int axes, co
                 (axes >> axis & 1 ? fine->at[axis] / 2 : fine->at[axis]) + (d >> axis & 1);
         if (weights[d] == 0 || !inside(coarse, &to))
             continue;
-        rows[count] = gsw_grid_row(coarse, to.at[0], to.at[1], to.at[2]);
+        points[count] = to;
         values[count++] = weights[d];
     }
     return count;
 }
 
-void gsw_reference_triple(const gsw_matrix *matrix, int axes, gsw_reference_rows rows,
-                          const double *p, const double *r, double *coarse) {
+/* Adds a coupling of the coarse grid. */
+static void add_coupling(const gsw_grid *g, const gsw_stencil *stencil, double *const *coarse,
+                         const point *row, const point *column, double value) {
+    const gsw_offset o = {(int32_t)(column->at[0] - row->at[0]),
+                          (int32_t)(column->at[1] - row->at[1]),
+                          (int32_t)(column->at[2] - row->at[2])};
+    const int32_t e = gsw_stencil_find(stencil, o);
+    if (e >= 0 && coarse[e])
+        coarse[e][gsw_grid_row(g, row->at[0], row->at[1], row->at[2])] += value;
+}
+
+void gsw_reference_triple(const gsw_matrix *matrix, int axes, gsw_reference_lumping lumping,
+                          const double *p, const double *r, const gsw_stencil *stencil,
+                          double *const *coarse) {
     const gsw_grid *g = &matrix->grid;
     const gsw_grid c = gsw_coarse_grid(g, axes);
     const int64_t n = g->nx * g->ny * g->nz, m = c.nx * c.ny * c.nz;
-    memset(coarse, 0, (size_t)(m * m) * sizeof *coarse);
+    for (int32_t e = 0; e < stencil->count; e++)
+        if (coarse[e])
+            memset(coarse[e], 0, (size_t)m * sizeof *coarse[e]);
     for (int64_t row = 0; row < n; row++) {
         const point at = point_of(g, row);
         double a[27], left[8], right[8];
-        int64_t to[8], from[8];
+        point to[8], from[8];
         const int lefts = coarse_points(&c, &at, axes, r + 8 * row, to, left);
-        row_of(matrix, &at, rows, a);
+        row_of(matrix, &at, lumping, a);
         for (int i = 0; i < 27; i++) {
             const int o[3] = {i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1};
             const point there = moved(&at, o);
@@ -227,7 +244,7 @@ void gsw_reference_triple(const gsw_matrix *matrix, int axes, gsw_reference_rows
             const int rights = coarse_points(&c, &there, axes, p + 8 * column, from, right);
             for (int j = 0; j < lefts; j++)
                 for (int k = 0; k < rights; k++)
-                    coarse[to[j] * m + from[k]] += left[j] * a[i] * right[k];
+                    add_coupling(&c, stencil, coarse, &to[j], &from[k], left[j] * a[i] * right[k]);
         }
     }
 }

@@ -1,4 +1,5 @@
-/* reference_factor.c: serial textbook factorisations, the oracles of the packed ones.
+/* textbook.c: serial textbook factorisations, with which the tests compare packed factors of every
+ * backend.
  *
  * Sources: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed.: algorithm 10.4 (ILU(0), IKJ
  * variant) and section 10.2 (SSOR); Golub and Van Loan, Matrix Computations, 4th ed., section 10.1
@@ -6,7 +7,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "reference.h"
+#include "reference/reference.h"
 
 static int64_t points_of(const gsw_matrix *matrix) {
     return matrix->grid.nx * matrix->grid.ny * matrix->grid.nz;

@@ -1,0 +1,79 @@
+/* host.c: what a backend in host memory does besides arithmetic. Work is done when a call returns.
+ */
+#include "reference/host.h"
+#include <stdlib.h>
+#include <string.h>
+#include "contract/allocate.h"
+#include "contract/context.h"
+#include "contract/error.h"
+
+void gsw_host_close(gsw_context *context) {
+    (void)context;
+}
+
+gsw_status gsw_host_synchronize(gsw_context *context) {
+    (void)context;
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_host_alloc(gsw_context *context, size_t bytes, void **pointer) {
+    return gsw_alloc(context, bytes, 1, "a vector", pointer);
+}
+
+void gsw_host_release(gsw_context *context, void *pointer) {
+    (void)context;
+    free(pointer);
+}
+
+gsw_status gsw_host_transfer(gsw_context *context, void *to, const void *from, size_t bytes) {
+    (void)context;
+    memcpy(to, from, bytes);
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_host_set(gsw_context *context, void *pointer, int value, size_t bytes) {
+    (void)context;
+    memset(pointer, value, bytes);
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_host_krylov_post(gsw_context *context, int slot, int count,
+                                const gsw_krylov_state *states, gsw_krylov_state *to) {
+    (void)context;
+    (void)slot;
+    memcpy(to, states, (size_t)count * sizeof *to);
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_host_krylov_collect(gsw_context *context, int slot, int count,
+                                   gsw_krylov_state *to) {
+    (void)context;
+    (void)slot;
+    (void)count;
+    (void)to;
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_host_multiply_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
+                                  int count, double *x, double *y, int64_t stride,
+                                  gsw_krylov_state *const *states) {
+    const gsw_backend_ops *ops = context->ops;
+    const gsw_grid *g = &matrix->grid;
+    GSW_TRY(ops->multiply(context, matrix, count, x, y, stride));
+    for (int j = 0; j < count; j++)
+        GSW_TRY(ops->krylov_pass(context, pass, g->nx * g->ny * g->nz,
+                                 (void *[]){x + j * stride, y + j * stride}, states[j]));
+    return GSW_SUCCESS;
+}
+
+/* In the second sweep a row may read y of earlier rows, so t is added only afterwards. */
+gsw_status gsw_host_split_apply(gsw_context *context, const gsw_split *split, const double *v,
+                                double *t, double *y) {
+    const gsw_backend_ops *ops = context->ops;
+    gsw_factor *parts = split->parts;
+    const int64_t n = parts->points;
+    GSW_TRY(ops->factor_sweep(context, parts, 1, 1, v, n, t, n));
+    GSW_TRY(ops->add_scaled(context, n, split->k, t, v, y));
+    GSW_TRY(ops->factor_sweep(context, parts, 0, 1, y, n, y, n));
+    return ops->axpby(context, n, 1, t, 1, y);
+}

@@ -1,0 +1,23 @@
+/* host.h: operations of a backend in host memory that are no arithmetic, or that call other
+ * operations of its table. The CPU's table has them, too. See backend.h. */
+#ifndef GSW_REFERENCE_HOST_H
+#define GSW_REFERENCE_HOST_H
+
+#include "contract/backend.h"
+
+void gsw_host_close(gsw_context *context);
+gsw_status gsw_host_synchronize(gsw_context *context);
+gsw_status gsw_host_alloc(gsw_context *context, size_t bytes, void **pointer);
+void gsw_host_release(gsw_context *context, void *pointer);
+gsw_status gsw_host_transfer(gsw_context *context, void *to, const void *from, size_t bytes);
+gsw_status gsw_host_set(gsw_context *context, void *pointer, int value, size_t bytes);
+gsw_status gsw_host_krylov_post(gsw_context *context, int slot, int count,
+                                const gsw_krylov_state *states, gsw_krylov_state *to);
+gsw_status gsw_host_krylov_collect(gsw_context *context, int slot, int count, gsw_krylov_state *to);
+gsw_status gsw_host_multiply_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
+                                  int count, double *x, double *y, int64_t stride,
+                                  gsw_krylov_state *const *states);
+gsw_status gsw_host_split_apply(gsw_context *context, const gsw_split *split, const double *v,
+                                double *t, double *y);
+
+#endif

@@ -1,0 +1,171 @@
+/* multigrid.c: copies of levels, Gauss-Seidel, and the vectors of a cycle. */
+#include "reference/multigrid.h"
+#include "contract/error.h"
+#include "contract/row.h"
+#include "reference/rows.h"
+
+static gsw_status copy_arrays(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                              void *const *arrays) {
+    const gsw_grid *g = &matrix->grid;
+    for (int64_t row = 0; row < gsw_reference_points(g); row++) {
+        const gsw_reference_point p = gsw_reference_point_of(g, row);
+        if (!gsw_reference_row_fits(matrix, GSW_FULL, row))
+            return gsw_row_refuse_misfit(context, gsw_matrix_row_base(matrix), NULL, row);
+        for (int32_t e = 0; e < matrix->stencil.count; e++) {
+            double value = 0;
+            if (gsw_reference_beside(g, p, matrix->stencil.offsets[e]) >= 0)
+                (void)gsw_reference_stored(matrix, row, e, &value);
+            if (arrays[e])
+                gsw_value_put(arrays[e], type, row, value);
+        }
+    }
+    return GSW_SUCCESS;
+}
+
+/* ---- Gauss-Seidel -----------------------------------------------------------------------------
+ */
+
+static gsw_status invert_diagonal(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                                  void *reciprocal) {
+    (void)context;
+    for (int64_t i = 0; i < gsw_reference_points(&matrix->grid); i++) {
+        double diagonal;
+        (void)gsw_reference_stored(matrix, i, matrix->stencil.center, &diagonal);
+        gsw_value_put(reciprocal, type, i, 1 / diagonal);
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status smooth(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                         const void *reciprocal, int down, int zero, const void *b, void *x) {
+    const gsw_grid *g = &matrix->grid;
+    const int64_t n = gsw_reference_points(g);
+    const int32_t center = matrix->stencil.center;
+    (void)context;
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t row = down ? n - 1 - k : k;
+        const gsw_reference_point p = gsw_reference_point_of(g, row);
+        double sum = gsw_value_at(b, type, row);
+        for (int32_t e = 0; e < matrix->stencil.count; e++) {
+            const int64_t j = gsw_reference_beside(g, p, matrix->stencil.offsets[e]);
+            const int later = down ? e < center : e > center;
+            double a;
+            if (e != center && j >= 0 && !(zero && later) &&
+                gsw_reference_stored(matrix, row, e, &a))
+                sum = gsw_reference_fused(type, -a, gsw_value_at(x, type, j), sum);
+        }
+        gsw_value_put(x, type, row, sum * gsw_value_at(reciprocal, type, row));
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status smooth_restrict(gsw_context *context, const gsw_transfer *transfer,
+                                  const gsw_matrix *matrix, gsw_dtype type, const void *reciprocal,
+                                  void *const *weights, const void *b, void *x, void *to) {
+    GSW_TRY(smooth(context, matrix, type, reciprocal, 0, 1, b, x));
+    return gsw_reference_restrict_residual(context, transfer, matrix, type, weights, b, x, NULL,
+                                           to);
+}
+
+static gsw_status prolong_smooth(gsw_context *context, const gsw_transfer *transfer,
+                                 const gsw_matrix *matrix, gsw_dtype type, const void *reciprocal,
+                                 void *const *weights, const void *from, const void *b, void *x) {
+    GSW_TRY(gsw_reference_prolong_add(context, transfer, type, weights, from, x));
+    return smooth(context, matrix, type, reciprocal, 1, 0, b, x);
+}
+
+static int color_of(gsw_reference_point p) {
+    return (int)((p.x & 1) | (p.y & 1) << 1 | (p.z & 1) << 2);
+}
+
+/* One point of a sweep in colours. With `zero`, later colours count as 0. */
+static void relax_point(const gsw_matrix *matrix, gsw_dtype type, int64_t row, int zero,
+                        const void *b, void *x) {
+    const gsw_grid *g = &matrix->grid;
+    const gsw_reference_point p = gsw_reference_point_of(g, row);
+    double sum = gsw_value_at(b, type, row), diagonal = 0;
+    for (int32_t e = 0; e < matrix->stencil.count; e++) {
+        const int64_t j = gsw_reference_beside(g, p, matrix->stencil.offsets[e]);
+        double a;
+        if (j < 0 || !gsw_reference_stored(matrix, row, e, &a))
+            continue;
+        if (e == matrix->stencil.center)
+            diagonal = a;
+        else if (!zero || color_of(gsw_reference_point_of(g, j)) <= color_of(p))
+            sum -= a * gsw_value_at(x, type, j);
+    }
+    gsw_value_put(x, type, row, sum / diagonal);
+}
+
+static gsw_status color_sweep(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                              int down, int zero, const void *b, void *x) {
+    const gsw_grid *g = &matrix->grid;
+    (void)context;
+    for (int k = 0; k < 8; k++)
+        for (int64_t row = 0; row < gsw_reference_points(g); row++)
+            if (color_of(gsw_reference_point_of(g, row)) == (down ? 7 - k : k))
+                relax_point(matrix, type, row, zero, b, x);
+    return GSW_SUCCESS;
+}
+
+/* ---- Vectors ----------------------------------------------------------------------------------
+ */
+
+static gsw_status narrow(gsw_context *context, int64_t n, const double *from, float *to,
+                         double *scale) {
+    enum { LEAST = -1000 }; /* the reciprocal of 2^-1074 would be infinite */
+    double most = 0;
+    (void)context;
+    for (int64_t i = 0; i < n; i++)
+        most = fabs(from[i]) > most ? fabs(from[i]) : most;
+    const int wanted = most > 0 && isfinite(most) ? ilogb(most) : 0;
+    const int exponent = wanted < LEAST ? LEAST : wanted;
+    *scale = ldexp(1, exponent);
+    for (int64_t i = 0; i < n; i++)
+        to[i] = (float)(ldexp(1, -exponent) * from[i]);
+    return GSW_SUCCESS;
+}
+
+static gsw_status widen(gsw_context *context, int64_t n, const float *from, const double *scale,
+                        double *to) {
+    (void)context;
+    for (int64_t i = 0; i < n; i++)
+        to[i] = *scale * (double)from[i];
+    return GSW_SUCCESS;
+}
+
+static gsw_status combine(gsw_context *context, gsw_dtype type, int64_t n, double a, const void *x,
+                          double b, void *y) {
+    (void)context;
+    for (int64_t i = 0; i < n; i++) {
+        const double first = gsw_reference_rounded(type, a) * gsw_value_at(x, type, i);
+        gsw_value_put(y, type, i,
+                      b == 0 ? first
+                             : gsw_reference_fused(type, b, gsw_value_at(y, type, i),
+                                                   gsw_reference_rounded(type, first)));
+    }
+    return GSW_SUCCESS;
+}
+
+const gsw_multigrid_ops gsw_reference_multigrid_ops = {
+    .survey = gsw_reference_survey,
+    .copy_arrays = copy_arrays,
+    .interpolate = gsw_reference_interpolate,
+    .triple = gsw_reference_multiply_levels,
+    .mend_diagonal = gsw_reference_mend_diagonal,
+    .restrict_residual = gsw_reference_restrict_residual,
+    .restrict_vector = gsw_reference_restrict_vector,
+    .prolong_add = gsw_reference_prolong_add,
+    .invert_diagonal = invert_diagonal,
+    .smooth = smooth,
+    .smooth_restrict = smooth_restrict,
+    .prolong_smooth = prolong_smooth,
+    .narrow = narrow,
+    .widen = widen,
+    .combine = combine,
+    .dense_invert = gsw_reference_dense_invert,
+    .dense_apply = gsw_reference_dense_apply,
+    .inject = gsw_reference_inject,
+    .color_sweep = color_sweep,
+    .coarsest_points = 200,
+};
