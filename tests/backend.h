@@ -5,8 +5,8 @@
  *   test_factor cuda       on a CUDA device, in one process; exit code 77 where no device answers
  *
  * Its main() begins with backend_choose() and ends with backend_run_suite(). In between it may ask
- * on_cuda() and on_cpu() which tests to add. In CMakeLists.txt the suite is in one list, which
- * makes the tests `factor`, `reference_factor` and `cuda_factor`.
+ * on_cuda(), on_cpu() and on_reference() which tests to add. In CMakeLists.txt the suite is in one
+ * list, which makes the tests `factor`, `reference_factor` and `cuda_factor`.
  *
  * Vectors and matrices are in the memory of the backend: device_vector_make(), device_put() and
  * device_get() (device.h) serve every context, as gsw_matrix_upload() does. */
@@ -34,6 +34,16 @@ static inline int on_cuda(void) {
 
 static inline int on_cpu(void) {
     return backend_chosen == GSW_BACKEND_CPU;
+}
+
+/* It is slow: what takes long has fewer cases. */
+static inline int on_reference(void) {
+    return backend_chosen == GSW_BACKEND_REFERENCE;
+}
+
+/* One case in this many is tried on other backends than the CPU, where tests try all. */
+static inline int backend_stride(void) {
+    return on_cpu() ? 1 : device_stride();
 }
 
 /* A context of the backend: with so many threads on the CPU, on a stream (NULL: the default one)

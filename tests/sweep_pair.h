@@ -47,7 +47,7 @@ static inline int wide_stride(void) {
 
 /* Others are quick: it tries all their cases, also in a build that is slow. */
 static inline int short_stride(void) {
-    return on_cpu() ? 1 : device_stride();
+    return backend_stride();
 }
 
 /* Those of a test: with one thread on the CPU, on the default stream with CUDA. */

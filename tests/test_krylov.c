@@ -719,7 +719,7 @@ int main(int argc, char **argv) {
     if (on_cuda()) {
         tcase_add_loop_test(tc, smoothed_values_are_those_of_the_cpu, 0, PROBLEMS);
         tcase_add_test(tc, host_arrays_are_seen);
-    } else {
+    } else if (on_cpu()) {
         TCase *queued = tcase_create("queued");
         tcase_add_test(tc, bits_do_not_depend_on_threads);
         tcase_set_timeout(queued, 120);

@@ -428,7 +428,7 @@ int main(int argc, char **argv) {
     add_tests(tc);
     tcase_add_loop_test(tc, few_entries_of_b_are_not_zero, 0, 8);
     tcase_add_test(tc, singular_systems_end_early);
-    if (!on_cuda()) {
+    if (on_cpu()) {
         TCase *queued = tcase_create("queued");
         tcase_set_timeout(queued, 120);
         tcase_add_checked_fixture(queued, krylov_queue_open, krylov_queue_close);

@@ -363,7 +363,7 @@ END_TEST
 
 int main(int argc, char **argv) {
     backend_choose(argc, argv);
-    const int stride = on_cuda() ? device_stride() : 1;
+    const int stride = backend_stride();
     Suite *suite = suite_create("multigrid_hard");
     TCase *hard = context_case(suite, "hard", 300);
     tcase_add_loop_test(hard, hard_cases_converge, 0, HARD_CASES / stride);

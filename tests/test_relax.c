@@ -160,7 +160,7 @@ START_TEST(tiles_do_not_show) {
                  {"D2N9", {7, 400, 1}},    {"D3N33", {2, 70, 40}},    {"D3N19", {32, 37, 36}},
                  {"D3N27", {33, 35, 18}},  {"D3N13", {131, 47, 38}},  {"D3N7", {130, 33, 140}}};
     gsw_context *const usual = context;
-    for (int k = 0; k < LENGTH(large) - 2 * !on_cuda(); k += on_cuda() ? device_stride() : 1) {
+    for (int k = 0; k < LENGTH(large) - 2 * !on_cuda(); k += backend_stride()) {
         const gsw_stencil *stencil = oracle_stencil_named(large[k].stencil);
         if (on_cpu())
             context = keep_context(1 + 2 * (k % 3));

@@ -40,7 +40,7 @@
  * files (io.h), model problems (problem.h), shapes of kernels that are measured on the device at
  * hand (tune.h), errors (status.h). A program that uses MPI includes mpi.h besides this header.
  *
- * Memory: arrays and vectors are in host memory with the CPU backend, and in device memory with
+ * Memory: arrays and vectors are in host memory with the CPU and the reference backend, and in device memory with
  * CUDA. gsw_matrix_upload() and the other functions of memory.h copy them there. These calls are
  * the same for both backends.
  *

@@ -16,7 +16,7 @@ extern "C" {
 typedef enum gsw_algorithm {
     GSW_ALGORITHM_AUTO = 0,      /* the usual choice: LINE, or with a workspace the algorithm that
                                     was measured to be faster */
-    GSW_ALGORITHM_REFERENCE = 1, /* the plain serial sweep, to compare results with; CPU only */
+    GSW_ALGORITHM_REFERENCE = 1, /* the plain serial sweep, to compare results with; not on CUDA */
     GSW_ALGORITHM_LINE = 2,      /* each line is a task; works directly on your arrays */
     GSW_ALGORITHM_PENCIL = 3     /* packs into the workspace, or into a temporary gsw_factor */
 } gsw_algorithm;

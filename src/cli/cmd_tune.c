@@ -61,7 +61,7 @@ static void print_found(const cli_options *options, const gsw_context *context,
                         const gsw_tuning *before, const gsw_tuning *found,
                         const gsw_tuning *table) {
     const gsw_backend backend = gsw_context_backend(context);
-    const bool alone = backend == GSW_BACKEND_CPU && gsw_context_threads(context) == 1;
+    const bool alone = backend != GSW_BACKEND_CUDA && gsw_context_threads(context) == 1;
     cli_print(options, "%-17s %.1f GB/s%s\n", "copy", 1e-3 * (double)found->copy_mb_s,
               alone && before->copy_mb_s > 0 ? ", as it was: more threads copy faster" : "");
     if (backend == GSW_BACKEND_CUDA) {

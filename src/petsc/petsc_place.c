@@ -185,7 +185,8 @@ PetscErrorCode gsw_petsc_take_matrix(gsw_petsc_place *place, Mat matrix, gsw_pet
 
 PetscErrorCode gsw_petsc_read_place(MPI_Comm comm, const char *prefix, const char *family,
                                     gsw_context_options *context, gsw_grid *grid) {
-    static const char *const backends[] = {"auto", "cpu", "cuda"}; /* in the order of gsw_backend */
+    static const char *const backends[] = {"auto", "cpu", "cuda",
+                                           "reference"}; /* in the order of gsw_backend */
     enum { GRID, BACKEND, THREADS, COUNT };
     static const char *const words[COUNT] = {"grid", "backend", "threads"};
     PetscInt backend = (PetscInt)context->backend, threads = 1;
@@ -197,7 +198,7 @@ PetscErrorCode gsw_petsc_read_place(MPI_Comm comm, const char *prefix, const cha
     PetscOptionsBegin(comm, prefix, "Where gridsweep works", "Mat");
     PetscCall(PetscOptionsString(name[GRID], "Grid of the matrix, NXxNYxNZ", NULL, text, text,
                                  sizeof text, &given));
-    PetscCall(PetscOptionsEList(name[BACKEND], "Where solves run", NULL, backends, 3,
+    PetscCall(PetscOptionsEList(name[BACKEND], "Where solves run", NULL, backends, 4,
                                 backends[backend], &backend, NULL));
     PetscCall(
         PetscOptionsInt(name[THREADS], "CPU threads (0: all)", NULL, threads, &threads, NULL));
@@ -238,9 +239,10 @@ PetscErrorCode gsw_petsc_open_context(gsw_petsc_place *place, MPI_Comm comm, con
                    "-%s_backend cuda: on several processes gridsweep takes matrices of type "
                    "mpiaijcusparse to GPUs, and others to the CPU",
                    family);
-        options.backend = GSW_BACKEND_CPU;
+        if (options.backend == GSW_BACKEND_AUTO)
+            options.backend = GSW_BACKEND_CPU;
     }
-    if (on_gpu && options.backend != GSW_BACKEND_CPU)
+    if (on_gpu && (options.backend == GSW_BACKEND_AUTO || options.backend == GSW_BACKEND_CUDA))
         PetscCall(gsw_petsc_gpu_stream(&options.device, &options.stream, &blocking));
     /* PETSc itself leaves work on the default stream: copies, and products with a matrix that is
      * older than its device context. A non-blocking stream does not wait for that work. */

@@ -20,7 +20,8 @@
  *   _grid NXxNYxNZ         the grid, where the matrix does not determine it. The second way takes
  *                          it from a DMDA, if the preconditioner or the matrix has one
  *   _backend cpu|cuda|auto the default is cpu, and auto for matrices on the GPU (aijcusparse). With
- *                          cuda and a matrix on the host, b and x are copied for every solve
+ *                          cuda and a matrix on the host, b and x are copied for every solve.
+ *                          reference: plain loops with one thread, to compare results with
  *   _threads N             CPU threads; 0: as many as OpenMP offers. The default is 1, because
  *                          programs under MPI run one process per core
  *

@@ -299,7 +299,7 @@ gsw_status gsw_tune(gsw_context *context, gsw_tuning *result) {
     GSW_TRY(gsw_result_check(context, "gsw_tuning", result));
     const gsw_tuning before = context->tuning;
     const tuner tune = {context, gsw_seconds_now() + ALL_OF_IT};
-    const int alone = context->backend == GSW_BACKEND_CPU && context->threads == 1;
+    const int alone = context->backend != GSW_BACKEND_CUDA && context->threads == 1;
     gsw_tuning found = alone ? before : gsw_tuning_table; /* one thread says nothing about shapes */
     context->tuning = found;
     gsw_status status = GSW_SUCCESS;

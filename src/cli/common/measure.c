@@ -68,7 +68,7 @@ static gsw_status time_batch(const cli_task *task, int64_t count, double mean[ST
 /* Runs in a batch; one where the host runs them, which needs no launch. */
 static int64_t batch_size(const cli_task *task, double milliseconds) {
     if (task->single || task->first != NULL ||
-        gsw_context_backend(task->context) == GSW_BACKEND_CPU)
+        gsw_context_backend(task->context) != GSW_BACKEND_CUDA)
         return 1;
     double count = ceil(MIN_BATCH_MS / fmax(milliseconds, 1e-4));
     return count < 1 ? 1 : count > MAX_BATCH ? MAX_BATCH : (int64_t)count;
@@ -81,7 +81,7 @@ int64_t cli_repeats(double milliseconds) {
 
 static gsw_status warm_up(const cli_task *task, double mean[STEPS]) {
     gsw_status status = time_batch(task, 1, mean);
-    if (status == GSW_SUCCESS && gsw_context_backend(task->context) != GSW_BACKEND_CPU)
+    if (status == GSW_SUCCESS && gsw_context_backend(task->context) == GSW_BACKEND_CUDA)
         status = time_batch(task, 1, mean); /* the first one also loaded the kernels */
     if (status == GSW_SUCCESS && task->check != NULL)
         status = task->check(task->user);

@@ -20,7 +20,8 @@
 #define THREADS_MIN  64
 
 /* The choices are in the order of the enums that they stand for. */
-static const char *const backend_choices[] = {"auto", "cpu", "cuda", NULL};
+static const char *const backend_choices[] = {"auto", "cpu", "cuda", "reference", NULL};
+static const char *const fast_backend_choices[] = {"auto", "cpu", "cuda", NULL};
 static const char *const method_choices[] = {"cg", "bicgstab", "gmres", NULL};
 static const char *const solve_method_choices[] = {"cg",         "bicgstab", "gmres",
                                                    "richardson", "auto",     NULL};
@@ -220,9 +221,10 @@ static const cli_option table[OPT_COUNT] = {
                            "library's model expects, * the height that it chooses, 'gain' how much "
                            "faster than height 1 (default: 1-8)",
                            TEXT(heights)},
-    [OPT_BACKEND] = {"backend", "auto|cpu|cuda",
+    [OPT_BACKEND] = {"backend", "auto|cpu|cuda|reference",
                      "where to run. auto is cuda if it is built in, a device answers and it can "
-                     "do the work; otherwise it is cpu (default: auto)",
+                     "do the work; otherwise it is cpu. reference is slow: plain loops with one "
+                     "thread, to compare results with (default: auto)",
                      CHOICE(backend, backend_choices)},
     [OPT_SCOPE] = {"scope", "local|global",
                    "on several processes: global is the preconditioner of the whole grid, the same "
@@ -246,12 +248,12 @@ static const cli_option table[OPT_COUNT] = {
         {"backend", "auto|cpu|cuda",
          "where to run. auto is cuda if it is built in, a device answers and it can "
          "do all cases of the lists; otherwise it is cpu (default: auto)",
-         CHOICE(backend, backend_choices)},
+         CHOICE(backend, fast_backend_choices)},
     [OPT_DETECT_BACKEND] =
         {"backend", "auto|cpu|cuda",
          "cuda: also copy the matrix to the device, and check it against grid and "
          "stencil there (default: auto, which is cpu here)",
-         CHOICE(backend, backend_choices)},
+         CHOICE(backend, fast_backend_choices)},
     [OPT_THREADS] =
         {"threads", "N",
          "number of CPU threads (default: all). The limit is 8 per processor, but at least 64",

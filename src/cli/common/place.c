@@ -73,11 +73,12 @@ int cli_open_place(const cli_options *options, const cli_work *work, cli_place *
     if (backend == GSW_BACKEND_AUTO && cli_processes() > 1)
         backend = GSW_BACKEND_CPU; /* there may be fewer devices than processes */
     *place = (cli_place){0};
-    int code = cli_open_context(options, GSW_BACKEND_CPU, NULL, &place->host);
+    const bool on_host = backend == GSW_BACKEND_CPU || backend == GSW_BACKEND_REFERENCE;
+    int code = cli_open_context(options, on_host ? backend : GSW_BACKEND_CPU, NULL, &place->host);
     if (code != CLI_OK)
         return code;
     place->run = place->host;
-    if (backend == GSW_BACKEND_CPU || (backend == GSW_BACKEND_AUTO && gsw_device_count() == 0))
+    if (on_host || (backend == GSW_BACKEND_AUTO && gsw_device_count() == 0))
         return CLI_OK;
     gsw_context *context = NULL;
     if (backend == GSW_BACKEND_AUTO) {

@@ -57,7 +57,7 @@ static int make_vectors(const cli_options *options, cli_boxes *boxes) {
         cli_error(options, "out of memory for the vectors");
         code = CLI_INPUT;
     }
-    if (code == CLI_OK && gsw_context_backend(boxes->context) == GSW_BACKEND_CPU) {
+    if (code == CLI_OK && gsw_context_backend(boxes->context) != GSW_BACKEND_CUDA) {
         boxes->run_b = boxes->b;
         boxes->run_x = boxes->x;
     } else if (code == CLI_OK) {

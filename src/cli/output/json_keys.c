@@ -26,7 +26,7 @@ const cli_json_key cli_json_keys[] = {
     {"command", "string", COMMANDS | BENCHES, "Name of the command."},
     {"version", "string", COMMANDS | ROWS, "Version of gridsweep."},
     {"commit", "string", COMMANDS | ROWS, "Commit that was built."},
-    {"backend", "'cpu' 'cuda'", RUNS, "Backend that did the work."},
+    {"backend", "'cpu' 'cuda' 'reference'", RUNS, "Backend that did the work."},
     {"device", "string", RUNS, "Name of the processor or of the GPU."},
     {"driver", "string", ROWS, "CUDA version of the driver. Null: the work ran on the CPU."},
     {"toolkit", "string", ROWS, "CUDA version of the toolkit. Null: the work ran on the CPU."},

@@ -47,7 +47,7 @@ cli_result cli_result_init(const gsw_context *context, const gsw_matrix *matrix)
     if (context != NULL) {
         result.backend = gsw_backend_name(gsw_context_backend(context));
         result.device = gsw_context_device(context);
-        if (gsw_context_backend(context) == GSW_BACKEND_CPU)
+        if (gsw_context_backend(context) != GSW_BACKEND_CUDA)
             result.threads = gsw_context_threads(context);
     }
     if (matrix != NULL) {

@@ -80,7 +80,8 @@ class Context:
 
     You need one to run on a GPU. Without it a function creates its own context on the CPU.
 
-    backend  "cpu", "cuda", or "auto": CUDA if the library has it and a device answers
+    backend  "cpu", "cuda", or "auto": CUDA if the library has it and a device answers; "reference":
+             plain loops with one thread, slow, to compare results with
     threads  CPU threads; 0: as many as OpenMP offers
     device   CUDA device number
     stream   address of a CUDA stream (int); 0: the default stream
@@ -112,7 +113,7 @@ class Context:
             raise GridsweepError(status, _reason(options, status))
         self._handle = _Handle(pointer)
         self._close = weakref.finalize(self, _Handle.destroy, self._handle)
-        self.backend = ("auto", "cpu", "cuda")[library.gsw_context_backend(pointer)]
+        self.backend = ("auto", "cpu", "cuda", "reference")[library.gsw_context_backend(pointer)]
         self.threads = library.gsw_context_threads(pointer)
         self.device = library.gsw_context_device(pointer).decode()
         self._device_number, self._stream = options.device, options.stream

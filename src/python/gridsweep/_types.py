@@ -29,7 +29,7 @@ class Status(IntEnum):
     COMMUNICATION = 16
 
 
-BACKENDS = {"auto": 0, "cpu": 1, "cuda": 2}
+BACKENDS = {"auto": 0, "cpu": 1, "cuda": 2, "reference": 3}
 ALGORITHMS = {"auto": 0, "reference": 1, "line": 2, "pencil": 3}
 KINDS = {"ilu0": 0, "ic0": 1, "dilu": 2, "ssor": 3, "jacobi": 4, "lower": 5, "upper": 6, "lu": 7}
 NORMS = {"true": 0, "preconditioned": 1}
