@@ -256,13 +256,13 @@ START_TEST(systems_begin_again_at_different_times) {
     const gsw_operator *op = keep_operator(context, keep_there(context, &a.view));
     many_replacements = 0;
     for (int method = GSW_CG; method <= GSW_BICGSTAB; method++)
-        for (int ahead = 0; ahead < 4; ahead += 3) {
+        for (int ahead = 0; ahead < (on_reference() ? 1 : 4); ahead += 3) {
             many_call c = many_default((gsw_method)method, op, NULL);
             c.options.rtol = 3e-13;
             c.ahead = ahead;
             (void)many_check("drift", &c, &m);
         }
-    if (!on_cuda())
+    if (on_cpu())
         ck_assert_int_gt(many_replacements, 4);
 }
 END_TEST
@@ -359,7 +359,7 @@ static const oracle_layout layouts[] = {
 
 /* Every stencil on every grid, and on one of many blocks, in every layout. */
 START_TEST(products_of_several_vectors) {
-    for (int g = 0; g <= oracle_grid_count(); g++)
+    for (int g = 0; g <= oracle_grid_count(); g += backend_stride())
         for (int s = 0; s < oracle_stencil_count(); s++) {
             const size_t mark = keep_mark();
             const gsw_grid grid = g < oracle_grid_count() ? oracle_grid(g) : (gsw_grid){41, 30, 19};

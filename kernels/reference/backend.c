@@ -6,7 +6,7 @@
 #include "contract/check.h"
 #include "contract/context.h"
 #include "reference/host.h"
-#include "reference/multigrid.h"
+#include "reference/levels.h"
 #include "reference/packed.h"
 #include "reference/reference.h"
 #include "reference/relax.h"

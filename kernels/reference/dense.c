@@ -2,7 +2,7 @@
 #include "contract/dense.h"
 #include <string.h>
 #include "contract/error.h"
-#include "reference/multigrid.h"
+#include "reference/levels.h"
 #include "reference/rows.h"
 
 static void fill_dense(const gsw_matrix *matrix, int64_t n, double *a) {

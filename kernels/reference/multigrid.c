@@ -1,5 +1,5 @@
 /* multigrid.c: copies of levels, Gauss-Seidel, and the vectors of a cycle. */
-#include "reference/multigrid.h"
+#include "reference/levels.h"
 #include "contract/error.h"
 #include "contract/row.h"
 #include "reference/rows.h"

@@ -1,6 +1,6 @@
 /* survey.c: properties of a level's matrix, row by row. */
 #include <float.h>
-#include "reference/multigrid.h"
+#include "reference/levels.h"
 #include "reference/rows.h"
 
 /* What the entries of a row add up to. */

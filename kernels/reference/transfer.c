@@ -4,7 +4,7 @@
 #include <string.h>
 #include "contract/allocate.h"
 #include "contract/error.h"
-#include "reference/multigrid.h"
+#include "reference/levels.h"
 #include "reference/reference.h"
 #include "reference/rows.h"
 

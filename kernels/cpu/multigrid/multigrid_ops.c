@@ -11,7 +11,7 @@
 #include "cpu/core/cores.h"
 #include "cpu/core/kernels.h"
 #include "multigrid.h"
-#include "reference/multigrid.h"
+#include "reference/levels.h"
 
 enum { SETUP_GRAIN = 512, TRANSFER_GRAIN = 4096, SMOOTH_GRAIN = 4096, VECTOR_GRAIN = 16384 };
 

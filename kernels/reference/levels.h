@@ -1,6 +1,6 @@
-/* multigrid.h: multigrid of the reference backend, by file. See multigrid_ops.h. */
-#ifndef GSW_REFERENCE_MULTIGRID_H
-#define GSW_REFERENCE_MULTIGRID_H
+/* levels.h: multigrid of the reference backend, by file. See multigrid_ops.h. */
+#ifndef GSW_REFERENCE_LEVELS_H
+#define GSW_REFERENCE_LEVELS_H
 
 #include "contract/multigrid_ops.h"
 #include "geometry/multigrid.h"
