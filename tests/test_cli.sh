@@ -310,6 +310,7 @@ misuse solve poisson.mtx --norm euclid
 misuse solve poisson.mtx --eisenstat sometimes
 misuse solve poisson.mtx --nullspace ones
 misuse solve poisson.mtx --factor-precision f16
+misuse bench --size 8 --backend reference
 misuse solve poisson.mtx --backend tpu
 misuse solve poisson.mtx --quiet=yes
 misuse solve poisson.mtx --rhs random:x

@@ -40,6 +40,7 @@ START_TEST(context_defaults) {
     ck_assert_int_eq(gsw_context_create(NULL, &context), GSW_SUCCESS);
     ck_assert_ptr_nonnull(context);
     ck_assert_int_ne(gsw_context_backend(context), GSW_BACKEND_AUTO);
+    ck_assert_int_ne(gsw_context_backend(context), GSW_BACKEND_REFERENCE);
     ck_assert_int_ge(gsw_context_threads(context), 1);
     ck_assert(strlen(gsw_context_device(context)) > 0);
     ck_assert_str_eq(gsw_context_message(context), "");
@@ -56,6 +57,18 @@ START_TEST(context_takes_threads) {
     ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
     ck_assert_int_eq(gsw_context_backend(context), GSW_BACKEND_CPU);
     ck_assert_int_eq(gsw_context_threads(context), 3);
+    gsw_context_destroy(context);
+}
+END_TEST
+
+START_TEST(the_reference_has_one_thread) {
+    gsw_context_options options = {
+        .size = sizeof options, .backend = GSW_BACKEND_REFERENCE, .threads = 3};
+    gsw_context *context = NULL;
+    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_context_backend(context), GSW_BACKEND_REFERENCE);
+    ck_assert_int_eq(gsw_context_threads(context), 1);
+    ck_assert_str_eq(gsw_context_device(context), "serial reference");
     gsw_context_destroy(context);
 }
 END_TEST
@@ -120,6 +133,7 @@ START_TEST(names_of_the_build) {
     ck_assert_str_eq(gsw_backend_name(GSW_BACKEND_AUTO), "auto");
     ck_assert_str_eq(gsw_backend_name(GSW_BACKEND_CPU), "cpu");
     ck_assert_str_eq(gsw_backend_name(GSW_BACKEND_CUDA), "cuda");
+    ck_assert_str_eq(gsw_backend_name(GSW_BACKEND_REFERENCE), "reference");
     ck_assert_str_eq(gsw_version(), GSW_VERSION_STRING);
     ck_assert(strlen(gsw_commit()) > 0);
     ck_assert_ptr_nonnull(strstr(gsw_build_info(), "compiler: "));
@@ -332,6 +346,7 @@ static Suite *core_suite(void) {
     tcase_add_test(tc, status_names_are_the_enumerators);
     tcase_add_test(tc, context_defaults);
     tcase_add_test(tc, context_takes_threads);
+    tcase_add_test(tc, the_reference_has_one_thread);
     tcase_add_test(tc, context_refuses_bad_options);
     tcase_add_test(tc, cuda_answers_or_says_why_not);
     tcase_add_test(tc, messages_reach_context_and_log);

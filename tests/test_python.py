@@ -1271,6 +1271,12 @@ def test_device_arrays_reach_the_library(A):
                 call()
 
 
+def test_the_reference_backend(A):
+    with gs.Context("reference") as context:
+        assert (context.backend, context.threads, context.device) == ("reference", 1, "serial reference")
+        close_to(gs.ilu0(A, context=context) @ vectors(60), gs.ilu0(A) @ vectors(60))
+
+
 def test_a_backend_that_is_not_there():
     try:
         gs.Context("cuda").close()

@@ -40,9 +40,9 @@
  * files (io.h), model problems (problem.h), shapes of kernels that are measured on the device at
  * hand (tune.h), errors (status.h). A program that uses MPI includes mpi.h besides this header.
  *
- * Memory: arrays and vectors are in host memory with the CPU and the reference backend, and in device memory with
- * CUDA. gsw_matrix_upload() and the other functions of memory.h copy them there. These calls are
- * the same for both backends.
+ * Memory: arrays and vectors are in device memory with CUDA, and in host memory with the other
+ * backends. gsw_matrix_upload() and the other functions of memory.h copy them there. These calls
+ * are the same for all backends.
  *
  * Structs that begin with `size` are options, or results that the library fills. Set `size` to
  * sizeof the struct. Members that an initialiser does not name are 0, and 0 is the default:
