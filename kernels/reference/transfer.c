@@ -34,15 +34,16 @@ static fine_point fine_point_of(const gsw_transfer *t, int64_t row) {
  * where there is none. */
 static int64_t share_of(const gsw_transfer *t, gsw_dtype type, void *const *weights,
                         const fine_point *p, int subset, double *weight) {
-    const gsw_reference_point I = p->coarse;
+    const gsw_reference_point near = p->coarse;
     const gsw_offset o = {subset & 1, subset >> 1 & 1, subset >> 2 & 1};
-    const int64_t to = gsw_reference_beside(&t->coarse, I, o);
+    const int64_t to = gsw_reference_beside(&t->coarse, near, o);
     if ((subset & ~p->class_) || to < 0 || (t->injection && p->class_ != 0))
         return -1;
     const int32_t array = t->injection ? GSW_WEIGHT_ONE : gsw_weight_of(t, p->class_, subset);
-    *weight = array == GSW_WEIGHT_ONE
-                  ? 1
-                  : gsw_value_at(weights[array], type, gsw_grid_row(&t->coarse, I.x, I.y, I.z));
+    *weight =
+        array == GSW_WEIGHT_ONE
+            ? 1
+            : gsw_value_at(weights[array], type, gsw_grid_row(&t->coarse, near.x, near.y, near.z));
     return to;
 }
 
