@@ -67,6 +67,7 @@ const gsw_backend_ops *gsw_backend_reference(void) {
         .split_apply = gsw_host_split_apply,
         .multigrid = &gsw_reference_multigrid_ops,
         .relax = &gsw_reference_relax_ops,
+        .link = &gsw_host_link,
         .box = &box_ops,
     };
     return &operations;

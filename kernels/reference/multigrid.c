@@ -168,4 +168,5 @@ const gsw_multigrid_ops gsw_reference_multigrid_ops = {
     .inject = gsw_reference_inject,
     .color_sweep = color_sweep,
     .coarsest_points = 200,
+    .together_points = 4096,
 };
