@@ -27,9 +27,8 @@ static cJSON *offsets_array(const gsw_stencil *stencil) {
 }
 
 static int write_json(const cli_options *options, const gsw_matrix *matrix) {
-    const cli_result result = cli_result_init(NULL, matrix);
     cJSON *json = cli_json(options, CLI_DETECT);
-    cli_set_result(json, &result);
+    cli_set_matrix(json, matrix);
     cli_set(json, "offsets", offsets_array(&matrix->stencil));
     return cli_finish(options, &(cli_outputs){0}, CLI_OK, json);
 }

@@ -59,12 +59,12 @@ static int write_outputs(const cli_options *options, const factor_job *job) {
                                 comment);
     }
     if (code == CLI_OK && options->json != NULL) {
-        cli_result result = cli_result_init(job->place.run, &job->input.matrix);
-        result.factor_dtype = cli_dtype_name(options->factor_precision);
-        result.precond = kind;
-        result.setup_ms = job->setup_ms;
         json = cli_json(options, CLI_FACTOR);
-        cli_set_result(json, &result);
+        cli_set_context(json, job->place.run);
+        cli_set_matrix(json, &job->input.matrix);
+        cli_set_text(json, "factor_dtype", cli_dtype_name(options->factor_precision));
+        cli_set_text(json, "precond", kind);
+        cli_set_number(json, "setup_ms", job->setup_ms);
     }
     return cli_finish(options, &outputs, code, json);
 }

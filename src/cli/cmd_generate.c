@@ -21,9 +21,8 @@ static int write_matrix(const cli_options *options, gsw_context *context, const 
                    gsw_stencil_name(&input->matrix.stencil));
     code = cli_stage_matrix(options, context, &outputs, options->out, &csr, comment);
     if (code == CLI_OK && options->json != NULL) {
-        const cli_result result = cli_result_init(NULL, &input->matrix);
         json = cli_json(options, CLI_GENERATE);
-        cli_set_result(json, &result);
+        cli_set_matrix(json, &input->matrix);
     }
     code = cli_finish(options, &outputs, code, json);
     gsw_csr_free(&csr);

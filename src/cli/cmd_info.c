@@ -143,10 +143,9 @@ static void print_info(const cli_options *options, const gsw_context *context,
 }
 
 static int write_info(const cli_options *options, const gsw_context *context, found_here *found) {
-    const cli_result result = cli_result_init(context, NULL);
     cJSON *json = cli_json(options, CLI_INFO);
-    cli_set_result(json, &result);
-    cli_set_text(json, "processor", result.device);
+    cli_set_number(json, "threads", gsw_context_threads(context));
+    cli_set_text(json, "processor", gsw_context_device(context));
     cli_set(json, "build", found->build);
     cli_set(json, "tuning", found->tuning);
     cli_set(json, "gpus", found->gpus);

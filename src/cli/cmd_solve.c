@@ -1,140 +1,54 @@
-/* cmd_solve.c: `gridsweep solve`: a preconditioned Krylov solve with its progress and report. On
- * several processes the first one has the system whole, and each works on a box of it. */
-#include <math.h>
+/* cmd_solve.c: `gridsweep solve`: a preconditioned Krylov solve. On several processes the first one
+ * has the system whole, and each works on a box of it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
-#include "common/input.h"
 #include "common/measure.h"
-#include "output/boxes.h"
+#include "common/processes.h"
 #include "output/multigrid.h"
 #include "output/output.h"
-#include "common/place.h"
-#include "common/processes.h"
-#include "output/result.h"
-#include "solve_auto.h"
-#include "solve_report.h"
+#include "solve.h"
 
-#define DEVICE_SIZE 160
+/* ---- Options -------------------------------------------------------------------------------- */
 
-/* Everything that a solve owns. The input and the vectors b and x are the first process's. */
-typedef struct solve_job {
-    cli_place place;
-    cli_input input;
-    cli_boxes boxes;   /* on several processes, */
-    cli_arrays arrays; /* which have only their own parts here */
-    cli_attempts attempts;
-    gsw_multigrid_options hierarchy;
-    gsw_factor_options wanted;
-    gsw_solver *solver;
-    const gsw_multigrid *levels; /* what the preconditioner applies, if it is multigrid, */
-    const gsw_factor *sweeps;    /* and if it is a factor */
-    const char *precond;
-    double *b, *x;
-    double setup_ms, factor_ms;
-} solve_job;
-
-/* Precision in which the preconditioner is stored; NULL: there is none. */
-static const char *stored_dtype(const cli_options *options, const solve_job *job) {
-    if (strcmp(job->precond, "none") == 0)
-        return NULL;
-    return cli_dtype_name(job->levels != NULL ? cli_mg_precision(options)
-                                              : options->factor_precision);
+/* Refuses options of multigrid without it, and with it those of factors. */
+static int check_multigrid(const cli_options *options) {
+    static const cli_option_id of_multigrid[] = {OPT_MG_CYCLE,     OPT_MG_SMOOTHER, OPT_MG_THETA,
+                                                 OPT_MG_PRECISION, OPT_MG_INFO,     OPT_END};
+    static const cli_option_id of_factors[] = {OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION, OPT_END};
+    const bool multigrid = options->precond == CLI_PRECOND_MG;
+    if (options->precond == CLI_PRECOND_AUTO)
+        return CLI_OK; /* the options of what is chosen count */
+    const cli_option_id id = cli_first_given(options, multigrid ? of_factors : of_multigrid);
+    return id == OPT_END ? CLI_OK
+                         : cli_usage(options, "--%s is not for --precond %s",
+                                     cli_option_get(id)->name, cli_precond_name(options->precond));
 }
 
-/* The scope of the preconditioner; NULL: it has none, or only one process has a part in it. */
-static const char *scope_of(const cli_options *options, const solve_job *job) {
-    return cli_processes() > 1 && strcmp(job->precond, "none") != 0
-               ? gsw_scope_name((gsw_scope)options->scope)
-               : NULL;
+/* Refuses options that would do nothing. */
+static int check_options(const cli_options *options) {
+    if (cli_given(options, OPT_OMEGA) && options->precond != (int)GSW_SSOR)
+        return cli_usage(options, "--omega is for --precond ssor, not for --precond %s",
+                         cli_precond_name(options->precond));
+    if (cli_given(options, OPT_RESTART) && options->method != (int)GSW_GMRES)
+        return cli_usage(options, "--restart is for --method gmres, not for --method %s",
+                         options->method == CLI_METHOD_AUTO
+                             ? "auto"
+                             : gsw_method_name((gsw_method)options->method));
+    int code = check_multigrid(options);
+    if (code == CLI_OK)
+        code = cli_boxes_check(options);
+    return code == CLI_OK ? cli_boxes_refuse(options) : code;
 }
 
-/* ---- The preconditioner ----------------------------------------------------------------------
- */
+/* ---- The system ----------------------------------------------------------------------------- */
 
-/* Takes what the solver says of its choice or of its last solve. */
-static void take_report(solve_job *job) {
-    gsw_solver_report report = {.size = sizeof report};
-    cli_attempts *attempts = &job->attempts;
-    cli_auto *automatic = &attempts->automatic;
-    (void)gsw_solver_get_report(job->solver, &report);
-    (void)gsw_solver_get_choice(job->solver, &automatic->choice);
-    automatic->first_precond = automatic->precond ? report.first_precond : NULL;
-    automatic->first_method = automatic->method ? report.first_method : NULL;
-    (void)snprintf(automatic->fallback, sizeof automatic->fallback, "%s", report.fallback);
-    (void)snprintf(attempts->message, sizeof attempts->message, "%s", report.message);
-    attempts->method = cli_method_named(report.method);
-    attempts->status = (gsw_status)report.status;
-    attempts->result = (gsw_krylov_result){.size = sizeof attempts->result,
-                                           .iterations = report.iterations,
-                                           .converged = report.converged,
-                                           .stagnated = report.stagnated,
-                                           .replacements = report.replacements,
-                                           .residual = report.residual,
-                                           .recurrence = report.recurrence,
-                                           .removed = report.removed,
-                                           .solve_ms = report.solve_ms,
-                                           .status = report.status,
-                                           .eisenstat = report.eisenstat};
-    job->precond = report.precond;
-    job->levels = report.multigrid;
-    job->sweeps = report.factor;
-    job->factor_ms = report.setup_ms;
-}
-
-static gsw_status make_solver(gsw_context *context, const cli_options *options, solve_job *job) {
-    const gsw_krylov_options krylov = cli_krylov_options(options, &job->attempts);
-    const int method = cli_solve_method(options);
-    const gsw_solver_options wanted = {
-        .size = sizeof wanted,
-        .precond = cli_solver_precond(cli_solve_precond(options)),
-        .method = method == CLI_METHOD_AUTO ? GSW_SOLVER_AUTO : (gsw_solver_method)(method + 1),
-        .multigrid = &job->hierarchy,
-        .factor = &job->wanted,
-        .krylov = &krylov};
-    const gsw_status status =
-        gsw_solver_create(context, &job->arrays.matrix, &wanted, &job->solver);
-    if (status == GSW_SUCCESS)
-        take_report(job);
-    return status;
-}
-
-static void print_pivots(const cli_options *options, const solve_job *job) {
-    gsw_factor_info info = {.size = sizeof info};
-    if (gsw_factor_get_info(job->sweeps, &info) == GSW_SUCCESS && info.shifted_pivots > 0)
-        cli_field(options, "pivots", "%lld shifted", (long long)info.shifted_pivots);
-}
-
-static void print_boxes(const cli_options *options, const solve_job *job) {
-    gsw_factor_info info = {.size = sizeof info};
-    int kind = job->levels != NULL ? CLI_PRECOND_MG : CLI_PRECOND_NONE;
-    if (gsw_factor_get_info(job->sweeps, &info) == GSW_SUCCESS)
-        kind = (int)info.kind;
-    if (cli_processes() > 1)
-        cli_boxes_print(options, &job->boxes, &job->input.matrix.grid, &kind, 1);
-}
-
-static int make_preconditioner(const cli_options *options, solve_job *job) {
-    gsw_context *context = job->place.run;
-    const cli_auto *automatic = &job->attempts.automatic;
-    const gsw_status status = make_solver(context, options, job);
-    if (status != GSW_SUCCESS)
-        return cli_status(options, context, status, cli_source_of(options));
-    print_boxes(options, job);
-    if (automatic->precond || automatic->method)
-        cli_auto_print(options, automatic);
-    if (job->levels != NULL)
-        cli_print_multigrid(options, job->levels);
-    print_pivots(options, job);
-    return CLI_OK;
-}
-
-static int open_place(const cli_options *options, solve_job *job) {
-    const int kind = cli_solve_precond(options);
+static int open_place(const cli_options *options, cli_solve *job) {
+    const int kind = options->precond;
     const bool factor = kind != CLI_PRECOND_NONE && kind != CLI_PRECOND_MG;
     job->hierarchy = cli_multigrid_options(options);
-    job->wanted = (gsw_factor_options){
+    job->factor = (gsw_factor_options){
         .size = sizeof(gsw_factor_options),
         .kind = kind == CLI_PRECOND_AUTO || !factor ? GSW_ILU0 : (gsw_factor_kind)kind,
         .factor_type = (gsw_dtype)options->factor_precision,
@@ -144,125 +58,72 @@ static int open_place(const cli_options *options, solve_job *job) {
         .scope = (gsw_scope)options->scope,
         .overlap = options->overlap};
     return cli_open_place(options,
-                          &(cli_work){.factor = factor ? &job->wanted : NULL,
+                          &(cli_work){.factor = factor ? &job->factor : NULL,
                                       .multigrid = kind == CLI_PRECOND_MG ? &job->hierarchy : NULL},
                           &job->place);
 }
 
-static size_t vector_bytes(const solve_job *job) {
-    return (size_t)job->input.rows * sizeof *job->x;
+/* Reads or makes the matrix, the right-hand side and the first guess. */
+static int load_arrays(const cli_options *options, cli_solve *job) {
+    gsw_context *host = job->place.host;
+    int code = cli_load(options, host, &job->input);
+    if (code == CLI_OK && options->json != NULL && !cli_history_open(&job->history)) {
+        cli_error(options, "out of memory for the history of the residual");
+        code = CLI_INPUT;
+    }
+    if (code == CLI_OK)
+        code = cli_load_rhs(options, host, &job->input, &job->b);
+    return code == CLI_OK ? cli_load_guess(options, host, &job->input, &job->x) : code;
 }
 
-/* The first process reads or makes the system. */
-static int load(const cli_options *options, solve_job *job) {
+static int load(const cli_options *options, cli_solve *job) {
     const double start = cli_now_ms();
-    const int code =
-        cli_load_system(options, job->place.host, &job->input, &job->b, &job->x, &job->attempts);
+    const int code = load_arrays(options, job);
     job->setup_ms = cli_now_ms() - start;
     if (code != CLI_OK)
         return code;
     cli_print_matrix(options, &job->input);
     cli_print_backend(options, &job->place);
-    cli_warn_if_not_symmetric(options, &job->input, cli_solve_precond(options));
-    if (options->overlap > 0 && cli_processes() > 1 && cli_solve_method(options) == (int)GSW_CG)
+    cli_warn_if_not_symmetric(options, &job->input, options->precond);
+    if (options->overlap > 0 && cli_processes() > 1 && options->method == (int)GSW_CG)
         cli_error(options, "warning: --overlap makes the preconditioner unsymmetric; cg may fail, "
                            "bicgstab and gmres do not need symmetry");
     return CLI_OK;
 }
 
 /* Brings each process its part. */
-static int distribute(const cli_options *options, solve_job *job) {
-    cli_boxes *boxes = &job->boxes;
+static int distribute(const cli_options *options, cli_solve *job) {
     gsw_grid grid = job->input.matrix.grid;
     const double start = cli_now_ms();
     cli_processes_share(&grid, sizeof grid);
-    int code = cli_boxes_open(options, job->place.run, &grid, &job->input.matrix, boxes);
+    int code = cli_boxes_open(options, job->place.run, &grid, &job->input.matrix, &job->boxes);
     if (code != CLI_OK)
         return code;
-    const gsw_status status = cli_boxes_distribute(boxes, job->b, job->x);
+    const gsw_status status = cli_boxes_distribute(&job->boxes, job->b, job->x);
     if (status != GSW_SUCCESS)
         return cli_status(options, job->place.run, status, cli_source_of(options));
-    job->arrays = (cli_arrays){.matrix = boxes->matrix,
-                               .b = boxes->run_b,
-                               .x = boxes->run_x,
-                               .upload_ms = NAN,
-                               .download_ms = NAN};
+    job->arrays = cli_boxes_arrays(&job->boxes);
     job->setup_ms += cli_now_ms() - start;
     return CLI_OK;
 }
 
-static int prepare(const cli_options *options, solve_job *job) {
+static size_t vector_bytes(const cli_solve *job) {
+    return (size_t)job->input.rows * sizeof *job->x;
+}
+
+static int prepare(const cli_options *options, cli_solve *job) {
     int code = cli_processes_agree(options, open_place(options, job));
     if (code == CLI_OK)
         code = cli_processes_agree(options, cli_rank() == 0 ? load(options, job) : CLI_OK);
     if (code != CLI_OK)
         return code;
-    code = cli_processes() > 1 ? distribute(options, job)
+    return cli_processes() > 1 ? distribute(options, job)
                                : cli_upload(options, &job->place, &job->input.matrix, job->b,
                                             job->x, vector_bytes(job), &job->arrays);
-    return code == CLI_OK ? make_preconditioner(options, job) : code;
-}
-
-/* ---- The iteration ---------------------------------------------------------------------------
- */
-
-/* All attempts. */
-static int iterate(const cli_options *options, solve_job *job) {
-    cli_attempts *attempts = &job->attempts;
-    const char *before = job->precond;
-    cli_watch_start(options, job->solver, attempts);
-    const gsw_status status =
-        gsw_solver_solve(job->place.run, job->solver, job->arrays.b, job->arrays.x, NULL);
-    cli_progress_finish(&attempts->watch.progress);
-    take_report(job);
-    attempts->status = status;
-    if (attempts->automatic.fallback[0] != '\0')
-        cli_field(options, "fallback", "%s", attempts->automatic.fallback);
-    if (strcmp(before, job->precond) != 0)
-        print_pivots(options, job);
-    return cli_solve_conclude(options, job->place.run, attempts);
-}
-
-/* What the result's text and files are about. */
-static cli_solved summary(const cli_options *options, const solve_job *job, bool solved) {
-    const char *scope =
-        cli_given(options, OPT_SCOPE) ? gsw_scope_name((gsw_scope)options->scope) : NULL;
-    cli_solved result = {.context = job->place.run,
-                         .host = job->place.host,
-                         .input = &job->input,
-                         .attempts = &job->attempts,
-                         .levels = job->levels,
-                         .precond = job->precond,
-                         .factor_dtype = stored_dtype(options, job),
-                         .setup_ms = job->setup_ms,
-                         .factor_ms = job->factor_ms,
-                         .upload_ms = job->arrays.upload_ms,
-                         .download_ms = job->arrays.download_ms,
-                         .x = solved ? job->x : NULL,
-                         .scope = cli_processes() > 1 ? scope_of(options, job) : scope,
-                         .boxes = {1, 1, 1}};
-    if (cli_processes() > 1)
-        gsw_partition_shape(job->boxes.partition, result.boxes);
-    return result;
-}
-
-/* Refuses options that would do nothing. */
-static int check_options(const cli_options *options) {
-    int precond = cli_solve_precond(options);
-    if (cli_given(options, OPT_OMEGA) && precond != (int)GSW_SSOR)
-        return cli_usage(options, "--omega is for --precond ssor, not for --precond %s",
-                         cli_precond_name(precond));
-    if (cli_given(options, OPT_RESTART) && cli_solve_method(options) != (int)GSW_GMRES)
-        return cli_usage(options, "--restart is for --method gmres, not for --method %s",
-                         cli_solve_method_name(options));
-    int code = cli_check_multigrid(options);
-    if (code == CLI_OK)
-        code = cli_boxes_check(options);
-    return code == CLI_OK ? cli_boxes_refuse(options) : code;
 }
 
 /* Brings x to the first process. */
-static int fetch(const cli_options *options, solve_job *job) {
+static int fetch(const cli_options *options, cli_solve *job) {
     if (cli_processes() == 1)
         return cli_download(options, &job->place, &job->arrays, job->x, vector_bytes(job));
     const gsw_status status = cli_boxes_collect(&job->boxes, job->x);
@@ -271,72 +132,156 @@ static int fetch(const cli_options *options, solve_job *job) {
                : cli_status(options, job->place.run, status, cli_source_of(options));
 }
 
-/* Reports the result in the first process. `names`: the devices of all, DEVICE_SIZE bytes each. */
-static int report(const cli_options *options, const solve_job *job, const char *names,
-                  bool solved) {
-    const char **devices = calloc((size_t)cli_processes(), sizeof *devices);
-    if (devices == NULL) {
-        cli_error(options, "out of memory for the names of the devices");
-        return CLI_INPUT;
-    }
-    for (int rank = 0; rank < cli_processes(); rank++)
-        devices[rank] = names + (size_t)rank * DEVICE_SIZE;
-    cli_solved result = summary(options, job, solved);
-    result.devices = devices;
-    if (solved)
-        cli_solve_report(options, &result);
-    const int code = cli_solve_write(options, &result);
-    free(devices);
-    return code;
+/* ---- The solver ----------------------------------------------------------------------------- */
+
+/* Wall time in which the solver has made preconditioners so far. */
+static double solver_setup_ms(const gsw_solver *solver) {
+    gsw_solver_report report = {.size = sizeof report};
+    return gsw_solver_get_report(solver, &report) == GSW_SUCCESS ? report.setup_ms : 0;
 }
 
-static int report_all(const cli_options *options, const solve_job *job, bool solved) {
-    char own[DEVICE_SIZE];
-    char *names = cli_rank() == 0 ? calloc((size_t)cli_processes(), DEVICE_SIZE) : NULL;
+/* A gsw_monitor_fn; `user` is the cli_solve. The history has the time of the iterations alone. */
+static int watch(void *user, int64_t iteration, double residual) {
+    cli_solve *job = user;
+    (void)cli_progress_monitor(&job->progress, iteration, residual);
+    if (job->history.entries != NULL) {
+        const double ms = cli_now_ms() - job->begin_ms;
+        const double made_ms = solver_setup_ms(job->solver) - job->before_ms;
+        cli_history_add(&job->history, (cli_history_entry){iteration, residual, ms - made_ms});
+    }
+    return 0;
+}
+
+static gsw_precond precond_named(const char *name) {
+    int precond = GSW_PRECOND_AUTO;
+    while (precond < GSW_PRECOND_MULTIGRID &&
+           strcmp(gsw_precond_name((gsw_precond)precond), name) != 0)
+        precond++;
+    return (gsw_precond)precond;
+}
+
+static gsw_status make_solver(const cli_options *options, cli_solve *job) {
+    const gsw_krylov_options krylov = {.size = sizeof krylov,
+                                       .rtol = options->rtol,
+                                       .max_iterations =
+                                           cli_given(options, OPT_MAX_ITER) ? options->max_iter : 0,
+                                       .restart = (int)options->restart,
+                                       .norm = (gsw_norm)options->norm,
+                                       .eisenstat = options->eisenstat,
+                                       .nullspace = (gsw_nullspace)options->nullspace,
+                                       .monitor = watch,
+                                       .monitor_user = job};
+    const gsw_solver_options wanted = {.size = sizeof wanted,
+                                       .precond = precond_named(cli_precond_name(options->precond)),
+                                       .method = options->method == CLI_METHOD_AUTO
+                                                     ? GSW_SOLVER_AUTO
+                                                     : (gsw_solver_method)(options->method + 1),
+                                       .multigrid = &job->hierarchy,
+                                       .factor = &job->factor,
+                                       .krylov = &krylov};
+    gsw_status status =
+        gsw_solver_create(job->place.run, &job->arrays.matrix, &wanted, &job->solver);
+    job->report.size = sizeof job->report;
+    job->choice.size = sizeof job->choice;
+    if (status == GSW_SUCCESS)
+        status = gsw_solver_get_report(job->solver, &job->report);
+    return status == GSW_SUCCESS ? gsw_solver_get_choice(job->solver, &job->choice) : status;
+}
+
+static void print_boxes(const cli_options *options, const cli_solve *job) {
+    gsw_factor_info info = {.size = sizeof info};
+    int kind = job->report.multigrid != NULL ? CLI_PRECOND_MG : CLI_PRECOND_NONE;
+    if (gsw_factor_get_info(job->report.factor, &info) == GSW_SUCCESS)
+        kind = (int)info.kind;
+    if (cli_processes() > 1)
+        cli_boxes_print(options, &job->boxes, &job->input.matrix.grid, &kind, 1);
+}
+
+static int make_preconditioner(const cli_options *options, cli_solve *job) {
+    const gsw_status status = make_solver(options, job);
+    if (status != GSW_SUCCESS)
+        return cli_status(options, job->place.run, status, cli_source_of(options));
+    print_boxes(options, job);
+    cli_solve_print_choice(options, job);
+    if (job->report.multigrid != NULL)
+        cli_print_multigrid(options, job->report.multigrid);
+    cli_solve_print_pivots(options, job);
+    cli_solve_print_method(options, job);
+    return CLI_OK;
+}
+
+/* All attempts. Says how the last one ended, where it did not end well. */
+static int iterate(const cli_options *options, cli_solve *job) {
+    const char *before = job->report.precond;
+    job->before_ms = solver_setup_ms(job->solver);
+    cli_progress_start(&job->progress, options);
+    job->begin_ms = cli_now_ms();
+    job->status = gsw_solver_solve(job->place.run, job->solver, job->arrays.b, job->arrays.x, NULL);
+    cli_progress_finish(&job->progress);
+    (void)gsw_solver_get_report(job->solver, &job->report);
+    (void)gsw_solver_get_choice(job->solver, &job->choice);
+    if (job->report.fallback[0] != '\0')
+        cli_field(options, "fallback", "%s", job->report.fallback);
+    if (strcmp(before, job->report.precond) != 0)
+        cli_solve_print_pivots(options, job);
+    if (job->status == GSW_SUCCESS)
+        return CLI_OK;
+    if (job->status != GSW_ERROR_NOT_CONVERGED)
+        /* The options are checked: what a method refuses is the data, of a problem as well. */
+        return cli_status(options, job->place.run, job->status, CLI_FROM_FILE);
+    cli_error(options, "not converged: %s; the solution is the last iterate", job->report.message);
+    return CLI_NOT_CONVERGED;
+}
+
+/* Reports the result in the first process, with the devices of all. */
+static int report(const cli_options *options, cli_solve *job, bool solved) {
+    const bool first = cli_rank() == 0;
+    cli_device_name own;
     int code = CLI_OK;
-    if (cli_rank() == 0 && names == NULL) {
+    if (first && (job->devices = calloc((size_t)cli_processes(), sizeof own)) == NULL) {
         cli_error(options, "out of memory for the names of the devices");
         code = CLI_INPUT;
     }
     code = cli_processes_agree(options, code);
-    if (code == CLI_OK) {
-        (void)snprintf(own, sizeof own, "%s", gsw_context_device(job->place.run));
-        cli_processes_collect(own, sizeof own, names);
-        code = cli_processes_agree(options,
-                                   cli_rank() == 0 ? report(options, job, names, solved) : CLI_OK);
-    }
-    free(names);
-    return code;
+    if (code != CLI_OK)
+        return code;
+    (void)snprintf(own, sizeof own, "%s", gsw_context_device(job->place.run));
+    cli_processes_collect(own, sizeof own, job->devices);
+    if (first && solved)
+        cli_solve_print(options, job);
+    return cli_processes_agree(options, first ? cli_solve_write(options, job, solved) : CLI_OK);
 }
 
-/* Iterates and reports the result. */
-static int solve(const cli_options *options, solve_job *job) {
-    const char *stored = stored_dtype(options, job);
-    const char *scope = scope_of(options, job);
-    cli_field(options, "method", "%s, preconditioner %s%s%s%s, rtol %g",
-              gsw_method_name(job->attempts.method), job->precond,
-              stored != NULL && strcmp(stored, "f32") == 0 ? " in f32" : "",
-              scope != NULL ? ", scope " : "", scope != NULL ? scope : "", options->rtol);
-    int code = iterate(options, job), other = CLI_OK;
-    bool solved = code == CLI_OK || code == CLI_NOT_CONVERGED;
+static int run(const cli_options *options, cli_solve *job) {
+    int code = prepare(options, job), other = CLI_OK;
+    if (code == CLI_OK)
+        code = make_preconditioner(options, job);
+    if (code != CLI_OK)
+        return code;
+    code = iterate(options, job);
+    const bool solved = code == CLI_OK || code == CLI_NOT_CONVERGED;
     if (solved)
         other = fetch(options, job);
-    if (other == CLI_OK && cli_method_ended(job->attempts.status))
-        other = report_all(options, job, solved);
+    if (other == CLI_OK && cli_solve_ended(job))
+        other = report(options, job, solved);
     return other != CLI_OK ? other : code;
 }
 
-int cmd_solve(const cli_options *options) {
-    solve_job job = {0};
-    int code = check_options(options);
-    cli_auto_start(options, &job.attempts.automatic);
+int cmd_solve(const cli_options *given) {
+    cli_options options = *given;
+    cli_solve job = {0};
+    if (!cli_given(given, OPT_SOLVE_METHOD))
+        options.method = CLI_METHOD_AUTO;
+    if (options.precond < 0)
+        options.precond = CLI_PRECOND_AUTO;
+    int code = check_options(&options);
     if (code == CLI_OK)
-        code = cli_processes_agree(options, cli_rank() == 0 ? cli_check_outputs(options) : CLI_OK);
+        code =
+            cli_processes_agree(&options, cli_rank() == 0 ? cli_check_outputs(&options) : CLI_OK);
     if (code == CLI_OK)
-        code = prepare(options, &job);
-    if (code == CLI_OK)
-        code = solve(options, &job);
-    free(job.attempts.history.entries);
+        code = run(&options, &job);
+    free(job.devices);
+    free(job.history.entries);
     free(job.x);
     free(job.b);
     gsw_solver_destroy(job.solver);

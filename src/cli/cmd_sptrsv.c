@@ -123,18 +123,18 @@ static int write_outputs(const cli_options *options, const sptrsv_job *job) {
         code = cli_stage_vector(options, job->place.host, &outputs, options->out, job->x,
                                 job->input.rows, "solution x of T x = b by gridsweep sptrsv");
     if (code == CLI_OK && options->json != NULL) {
-        cli_result result = cli_result_init(job->place.run, &job->input.matrix);
-        result.part = job->wanted.part == GSW_LOWER ? "lower" : "upper";
-        result.algorithm = gsw_algorithm_name(job->wanted.algorithm);
-        result.dtype = "f64";
-        result.upload_ms = job->arrays.upload_ms;
-        result.download_ms = job->arrays.download_ms;
-        result.solve_ms = job->times.median;
-        result.time = job->times;
-        result.effective_gb_s = effective_rate(job);
-        result.max_rel_error = job->error;
         json = cli_json(options, CLI_SPTRSV);
-        cli_set_result(json, &result);
+        cli_set_context(json, job->place.run);
+        cli_set_matrix(json, &job->input.matrix);
+        cli_set_text(json, "part", job->wanted.part == GSW_LOWER ? "lower" : "upper");
+        cli_set_text(json, "algorithm", gsw_algorithm_name(job->wanted.algorithm));
+        cli_set_text(json, "dtype", "f64");
+        cli_set_number(json, "upload_ms", job->arrays.upload_ms);
+        cli_set_number(json, "download_ms", job->arrays.download_ms);
+        cli_set_number(json, "solve_ms", job->times.median);
+        cli_set_times(json, &job->times);
+        cli_set_number(json, "effective_gb_s", effective_rate(job));
+        cli_set_number(json, "max_rel_error", job->error);
     }
     return cli_finish(options, &outputs, code, json);
 }

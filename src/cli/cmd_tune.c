@@ -91,9 +91,8 @@ static int write_json(const cli_options *options, const gsw_context *context,
                       const gsw_tuning *found, const gsw_tuning *table) {
     const gsw_backend backend = gsw_context_backend(context);
     const bool cuda = backend == GSW_BACKEND_CUDA;
-    const cli_result result = cli_result_init(context, NULL);
     cJSON *json = cli_json(options, CLI_TUNE);
-    cli_set_result(json, &result);
+    cli_set_context(json, context);
     cli_set_number(json, "copy_gb_s", 1e-3 * (double)found->copy_mb_s);
     cli_set_number(json, "step_ns", cuda ? 1e-3 * (double)found->step_ps : NAN);
     cli_set_number(json, "hand_over_us", cuda ? 1e-3 * (double)found->hand_over_ns : NAN);

@@ -59,7 +59,7 @@ static int run_contestant(const cli_options *options, const bench_run *run, cons
         *worker.row = opened;
         worker.cold = caches->values[i] == CACHE_COLD && !insensitive;
         if (work->mode == MODE_ARRAYS || work->mode == MODE_CSR)
-            worker.row->result.cache = bench_cache_names[worker.cold ? CACHE_COLD : CACHE_WARM];
+            worker.row->cache = bench_cache_names[worker.cold ? CACHE_COLD : CACHE_WARM];
         if (opened.reason[0] == '\0')
             code = bench_judge(&worker, bench_measure(&worker));
         if (code == CLI_OK)
@@ -94,13 +94,13 @@ static int run_contestants(const cli_options *options, bench_run *run, bench_cas
 }
 
 static int run_case(const cli_options *options, bench_run *run, const bench_item *item) {
-    static const bench_task *const tasks[] = {&bench_sweep, &bench_sweep, &bench_apply,
-                                              &bench_symgs, &bench_relax, &bench_whole,
-                                              &bench_hpcg}; /* of bench_part */
+    static const bench_task *const tasks[] = {
+        [PART_LOWER] = &bench_sweep, [PART_UPPER] = &bench_sweep, [PART_BOTH] = &bench_apply,
+        [PART_SYMGS] = &bench_symgs, [PART_RELAX] = &bench_relax, [PART_WHOLE] = &bench_whole,
+        [PART_HPCG] = &bench_hpcg};
     const bench_site *site = &run->sites.site[0];
     bench_contestant list[BENCH_CONTESTANTS_MAX];
-    bench_case work = {.task = cli_processes() > 1 ? &bench_whole_distributed : tasks[item->part],
-                       .mode = run->plan.mode};
+    bench_case work = {.task = tasks[item->part], .mode = run->plan.mode};
     int code = work.task->make(options, &run->plan, site, &run->system, item, &work);
     if (code == CLI_OK && work.mode == MODE_WHOLE) {
         cli_print(options, "\n");

@@ -1,105 +1,12 @@
 /* contestant.c: gridsweep and rivals at work. */
 #include "contestant.h"
+#include <math.h>
 #include <stdio.h>
 #include "output/multigrid.h"
 #include "common/processes.h"
+#include "tasks.h"
 
 #define HOST_POINTS ((int64_t)128 * 128 * 128) /* rivals on the CPU are left out beyond */
-
-/* ---- gridsweep ------------------------------------------------------------------------------ */
-
-static gsw_status own_open(bench_worker *worker) {
-    return worker->work->task->open(worker);
-}
-
-static gsw_status own_factor(bench_worker *worker) {
-    return worker->work->task->factor(worker);
-}
-
-static gsw_status own_solve(bench_worker *worker) {
-    return worker->work->task->solve(worker);
-}
-
-static void own_forget(bench_worker *worker) {
-    if (worker->work->task->forget != NULL)
-        worker->work->task->forget(worker);
-}
-
-static void own_close(bench_worker *worker) {
-    if (worker->work->task->close != NULL)
-        worker->work->task->close(worker);
-    gsw_multigrid_destroy(worker->multigrid);
-    gsw_factor_destroy(worker->factor);
-}
-
-static const bench_solver own_solver = {own_open, own_factor, own_solve, own_forget, own_close};
-
-/* ---- Rivals --------------------------------------------------------------------------------- */
-
-static gsw_status rival_open(bench_worker *worker) {
-    const bench_case *work = worker->work;
-    const bench_rival *rival = worker->who->rival;
-    cli_result *result = &worker->row->result;
-    bool whole = work->mode == MODE_WHOLE, device = cli_on_device(&worker->site->place);
-    bench_rival_outcome outcome = {.setup_ms = result->setup_ms,
-                                   .buffer_bytes = result->buffer_bytes};
-    bench_rival_system system = {.host = whole ? &work->host_csr : &work->host,
-                                 .part = work->part == PART_UPPER ? GSW_UPPER : GSW_LOWER,
-                                 .stream = worker->site->device->stream,
-                                 .method = (gsw_method)worker->options->method,
-                                 .precond = worker->who->precond,
-                                 .threads = gsw_context_threads(worker->site->place.host),
-                                 .rtol = worker->options->rtol,
-                                 .max_iterations = worker->options->max_iter};
-    if (device)
-        system.device = whole ? &work->device_csr.csr : &work->arrays.matrix.csr;
-    if (whole && rival->on_device && !device) {
-        (void)snprintf(worker->reason.text, sizeof worker->reason.text,
-                       "--compare %s needs a GPU: --backend cuda", rival->name);
-        return GSW_ERROR_UNSUPPORTED;
-    }
-    if (!bench_rival_open(rival, &system, &worker->state, &outcome, &worker->reason)) {
-        worker->state = NULL;
-        return GSW_ERROR_UNSUPPORTED;
-    }
-    result->setup_ms = outcome.setup_ms;
-    result->buffer_bytes = outcome.buffer_bytes;
-    if (whole && !worker->device)
-        result->threads = outcome.threads;
-    (void)snprintf(worker->row->settings, sizeof worker->row->settings, "%s", outcome.settings);
-    return GSW_SUCCESS;
-}
-
-static gsw_status rival_factor(bench_worker *worker) {
-    return bench_rival_factor(worker->who->rival, worker->state, &worker->reason)
-               ? GSW_SUCCESS
-               : GSW_ERROR_DEVICE;
-}
-
-static gsw_status rival_solve(bench_worker *worker) {
-    cli_result *result = &worker->row->result;
-    bench_rival_outcome outcome = {.iterations = result->iterations,
-                                   .converged = result->converged};
-    if (!bench_rival_solve(worker->who->rival, worker->state, worker->b, worker->x, &outcome,
-                           &worker->reason))
-        return GSW_ERROR_DEVICE;
-    result->iterations = outcome.iterations;
-    result->converged = outcome.converged;
-    return GSW_SUCCESS;
-}
-
-static void rival_forget(bench_worker *worker) {
-    if (worker->state != NULL)
-        bench_rival_forget(worker->who->rival, worker->state);
-}
-
-static void rival_close(bench_worker *worker) {
-    if (worker->state != NULL)
-        bench_rival_close(worker->who->rival, worker->state);
-}
-
-static const bench_solver rival_solver = {rival_open, rival_factor, rival_solve, rival_forget,
-                                          rival_close};
 
 bool bench_is_host_rival(const bench_contestant *who) {
     return who->side == SIDE_RIVAL && !who->rival->on_device;
@@ -120,13 +27,14 @@ static bool takes_part(const bench_case *work, const bench_rival *rival) {
 
 /* In whole solves one for each preconditioner, format and precision; multigrid has a precision of
  * its own. */
-static int list_own(const cli_options *options, const bench_plan *plan, bench_contestant *list) {
+static int list_own(const cli_options *options, const bench_plan *plan, const bench_case *work,
+                    bench_contestant *list) {
     static const gsw_format formats[] = {GSW_FORMAT_STENCIL, GSW_FORMAT_CSR};
     const bench_list *preconds = &plan->preconds, *precisions = &plan->precisions;
     const int forms = cli_processes() > 1 ? 1 : 2; /* several processes take arrays alone */
     int count = 0;
     for (int k = 0; k < preconds->count * forms; k++) {
-        bench_contestant own = {.solver = &own_solver,
+        bench_contestant own = {.solver = &work->task->own,
                                 .name = "gridsweep",
                                 .precond = preconds->values[k / forms],
                                 .format = formats[k % forms],
@@ -167,7 +75,7 @@ static int list_algorithms(const bench_plan *plan, const bench_case *work, bench
         gsw_algorithm algorithm = (gsw_algorithm)algorithms->values[i];
         if (algorithm == GSW_ALGORITHM_PENCIL || work->mode == MODE_ARRAYS ||
             work->part <= PART_UPPER)
-            list[count++] = (bench_contestant){.solver = &own_solver,
+            list[count++] = (bench_contestant){.solver = &work->task->own,
                                                .name = gsw_algorithm_name(algorithm),
                                                .algorithm = algorithm,
                                                .factor_type = work->factor_type};
@@ -179,19 +87,19 @@ int bench_list_contestants(const cli_options *options, const bench_plan *plan,
                            const bench_case *work, bench_contestant *list) {
     if (work->mode == MODE_HPCG) {
         list[0] = (bench_contestant){
-            .solver = &own_solver, .name = "gridsweep", .format = GSW_FORMAT_STENCIL};
+            .solver = &work->task->own, .name = "gridsweep", .format = GSW_FORMAT_STENCIL};
         return 1;
     }
     for (int i = 0; i < plan->heights.count; i++)
         list[i] = (bench_contestant){
-            .solver = &own_solver, .name = "gridsweep", .height = plan->heights.values[i]};
+            .solver = &work->task->own, .name = "gridsweep", .height = plan->heights.values[i]};
     if (work->mode == MODE_RELAX)
         return plan->heights.count;
     bool whole = work->mode == MODE_WHOLE;
-    int count = whole ? list_own(options, plan, list) : list_algorithms(plan, work, list);
+    int count = whole ? list_own(options, plan, work, list) : list_algorithms(plan, work, list);
     for (int i = 0; i < plan->rivals.count; i++) {
         const bench_rival *rival = &plan->rivals.list[i];
-        const bench_contestant who = {.solver = &rival_solver,
+        const bench_contestant who = {.solver = whole ? &bench_rival_solves : &bench_rival_sweeps,
                                       .name = rival->name,
                                       .side = rival->side,
                                       .format = GSW_FORMAT_CSR,
@@ -213,53 +121,70 @@ static void begin_row(bench_worker *worker) {
     const bench_case *work = worker->work;
     const bench_contestant *who = worker->who;
     const bench_device *device = worker->site->device;
-    *worker->row =
-        (bench_row){.side = who->side, .format = formats[who->format], .boxes = {1, 1, 1}};
-    cli_result *result = &worker->row->result;
-    *result = cli_result_init(worker->context, &work->host);
-    result->kind = sides[who->side];
-    result->algorithm = who->name;
-    result->dtype = cli_dtype_name(work->type);
-    result->factor_dtype = cli_dtype_name(who->factor_type);
+    const gsw_context *context = worker->context;
+    const bool on_cpu = gsw_context_backend(context) == GSW_BACKEND_CPU;
+    bench_row *row = worker->row;
+    *row = (bench_row){.side = who->side,
+                       .backend = gsw_backend_name(gsw_context_backend(context)),
+                       .device = gsw_context_device(context),
+                       .threads = on_cpu ? gsw_context_threads(context) : -1,
+                       .grid = work->host.grid,
+                       .stencil = gsw_stencil_name(&work->host.stencil),
+                       .format = formats[who->format],
+                       .boxes = {1, 1, 1},
+                       .height = who->height,
+                       .iterations = -1,
+                       .converged = -1,
+                       .residual = NAN,
+                       .setup_ms = NAN,
+                       .buffer_bytes = NAN};
+    row->kind = sides[who->side];
+    row->algorithm = who->name;
+    row->dtype = cli_dtype_name(work->type);
+    row->factor_dtype = cli_dtype_name(who->factor_type);
     if (work->mode == MODE_WHOLE) {
-        result->method = gsw_method_name((gsw_method)worker->options->method);
-        result->precond = who->rival != NULL && who->rival->precond != NULL
-                              ? who->rival->precond
-                              : cli_precond_name(who->precond);
+        row->method = gsw_method_name((gsw_method)worker->options->method);
+        row->precond = who->rival != NULL && who->rival->precond != NULL
+                           ? who->rival->precond
+                           : cli_precond_name(who->precond);
     } else if (work->mode == MODE_HPCG) {
-        result->method = gsw_method_name(GSW_CG);
-        result->precond = cli_precond_name(CLI_PRECOND_MG);
-        result->max_rel_error = 0;
+        row->method = gsw_method_name(GSW_CG);
+        row->precond = cli_precond_name(CLI_PRECOND_MG);
+        row->max_rel_error = 0;
     } else {
-        result->part = bench_part_names[work->part];
-        result->max_rel_error = 0;
+        row->part = bench_part_names[work->part];
+        row->max_rel_error = 0;
     }
     if (worker->device && device->described) {
-        result->driver = device->driver;
-        result->toolkit = device->toolkit;
+        row->driver = device->driver;
+        row->toolkit = device->toolkit;
     }
     if (who->rival != NULL && !worker->device)
-        result->threads = 1;
+        row->threads = 1;
 }
 
 int bench_start_worker(const cli_options *options, const bench_site *site, bench_case *work,
                        const bench_contestant *who, bench_row *row, bench_worker *worker) {
-    bool device = cli_on_device(&site->place) && (who->rival == NULL || who->rival->on_device);
+    const bool here = !bench_is_host_rival(who); /* where the site works */
+    const bool device = here && cli_on_device(&site->place);
     *worker = (bench_worker){.options = options,
                              .who = who,
                              .site = site,
                              .work = work,
                              .row = row,
                              .context = device ? site->place.run : site->place.host,
-                             .b = device ? work->arrays.b : work->b,
-                             .x = device ? work->arrays.x : work->x,
+                             .b = here ? work->arrays.b : work->b,
+                             .x = here ? work->arrays.x : work->x,
                              .device = device};
     begin_row(worker);
     return bench_judge(worker, who->solver->open(worker));
 }
 
 void bench_close_worker(bench_worker *worker) {
-    worker->who->solver->close(worker);
+    if (worker->who->solver->close != NULL)
+        worker->who->solver->close(worker);
+    gsw_multigrid_destroy(worker->multigrid);
+    gsw_factor_destroy(worker->factor);
 }
 
 int bench_judge(bench_worker *worker, gsw_status status) {
@@ -279,8 +204,7 @@ int bench_judge(bench_worker *worker, gsw_status status) {
     const char *reason = own                          ? gsw_context_message(worker->context)
                          : status == GSW_ERROR_DEVICE ? "its runs on the device fail"
                                                       : gsw_status_text(status);
-    if (worker->reason.text[0] != '\0')
-        reason = worker->reason.text;
-    (void)snprintf(worker->row->reason, sizeof worker->row->reason, "%s", reason);
+    if (worker->row->reason[0] == '\0') /* a rival has written its own */
+        (void)snprintf(worker->row->reason, sizeof worker->row->reason, "%s", reason);
     return CLI_OK;
 }

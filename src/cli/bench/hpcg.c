@@ -58,10 +58,10 @@ static gsw_status open_task(bench_worker *worker) {
     gsw_status status = gsw_multigrid_create(context, matrix, &wanted, &state->multigrid);
     if (status == GSW_SUCCESS)
         status = gsw_context_synchronize(context);
-    worker->row->result.setup_ms = cli_now_ms() - start;
+    worker->row->setup_ms = cli_now_ms() - start;
     if (status == GSW_SUCCESS)
         status = gsw_multigrid_get_info(state->multigrid, &info);
-    worker->row->result.buffer_bytes = (double)info.bytes;
+    worker->row->buffer_bytes = (double)info.bytes;
     if (status == GSW_SUCCESS)
         status = gsw_operator_from_matrix(context, matrix, &state->op);
     if (status == GSW_SUCCESS)
@@ -112,8 +112,8 @@ static gsw_status solve(bench_worker *worker) {
         return status;
     row->wrong |= state->sets > 0 && row->scaled_residual != ended.recurrence;
     row->scaled_residual = ended.recurrence;
-    row->result.iterations = ended.iterations;
-    row->result.residual = ended.residual;
+    row->iterations = ended.iterations;
+    row->residual = ended.residual;
     state->sets++;
     return GSW_SUCCESS;
 }
@@ -155,7 +155,7 @@ static gsw_status check(bench_worker *worker) {
         if (isnan(state->relative[i]))
             error = NAN;
     }
-    worker->row->result.max_rel_error = error;
+    worker->row->max_rel_error = error;
     return GSW_SUCCESS;
 }
 
@@ -207,25 +207,22 @@ static double moved_bytes(const gsw_grid *finest, bool in_place, double iteratio
 
 static void finish(bench_worker *worker) {
     bench_row *row = worker->row;
-    cli_result *result = &row->result;
     const gsw_grid *grid = &worker->work->host.grid;
     const bool repeated = !row->wrong;
-    const double flops = hpcg_flops(grid, result->iterations);
-    const double share = OVERHEAD_SHARE * result->setup_ms;
+    const double flops = hpcg_flops(grid, row->iterations);
+    const double share = OVERHEAD_SHARE * row->setup_ms;
     const bool in_place = gsw_context_backend(worker->context) == GSW_BACKEND_CPU;
-    bench_finish_rates(worker, NAN, moved_bytes(grid, in_place, (double)result->iterations));
+    bench_finish_rates(worker, NAN, moved_bytes(grid, in_place, (double)row->iterations));
     row->wrong |= !repeated;
-    row->gflops = flops / (result->time.median * 1e6);
-    row->rated_gflops = flops / ((result->time.median + share) * 1e6);
+    row->gflops = flops / (row->time.median * 1e6);
+    row->rated_gflops = flops / ((row->time.median + share) * 1e6);
 }
 
 const bench_task bench_hpcg = {.make = make,
-                               .open = open_task,
+                               .own = {.open = open_task, .solve = solve, .close = close_task},
                                .start = start,
-                               .solve = solve,
                                .check = check,
                                .finish = finish,
-                               .close = close_task,
                                .from_guess = true,
                                .host_clock = true,
                                .repeats = REPEATS};

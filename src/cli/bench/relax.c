@@ -59,8 +59,7 @@ static gsw_status open_task(bench_worker *worker) {
     state->info.size = sizeof state->info;
     const double start = cli_now_ms();
     gsw_status status = create(worker, height, &state->loop);
-    row->result.setup_ms = cli_now_ms() - start;
-    row->height = height;
+    row->setup_ms = cli_now_ms() - start;
     if (status == GSW_SUCCESS)
         status = gsw_relax_get_info(state->loop, &state->info);
     if (status == GSW_SUCCESS)
@@ -72,7 +71,7 @@ static gsw_status open_task(bench_worker *worker) {
     const int32_t pairs = (SWEEPS_LEAST - 1) / (2 * height) + 1;
     state->sweeps = 2 * height * pairs;
     row->predicted_ms = state->info.predicted_ms;
-    row->result.buffer_bytes = (double)state->info.work_bytes;
+    row->buffer_bytes = (double)state->info.work_bytes;
     for (int axis = 0; axis < 3; axis++)
         row->tile[axis] = state->info.tile[axis];
     return GSW_SUCCESS;
@@ -121,18 +120,16 @@ static gsw_status check(bench_worker *worker) {
 static void finish(bench_worker *worker) {
     const relax_state *state = worker->state;
     bench_row *row = worker->row;
-    cli_times *time = &row->result.time;
+    cli_times *time = &row->time;
     time->median /= state->sweeps;
     time->minimum /= state->sweeps;
     time->maximum /= state->sweeps;
     bench_finish_rates(worker, NAN, state->info.moved_bytes);
-    row->wrong |= state->plain != NULL && row->result.max_rel_error != 0;
+    row->wrong |= state->plain != NULL && row->max_rel_error != 0;
 }
 
 const bench_task bench_relax = {.make = make,
-                                .open = open_task,
+                                .own = {.open = open_task, .solve = solve, .close = close_task},
                                 .start = bench_poison,
-                                .solve = solve,
                                 .check = check,
-                                .finish = finish,
-                                .close = close_task};
+                                .finish = finish};

@@ -47,76 +47,126 @@ void bench_report_free(bench_report *report) {
     cJSON_Delete(report->json);
 }
 
-static void count_row(bench_report *report, const bench_row *row) {
+/* Counts a row and fills what is relative to its own times or to those of the reference. */
+static void count_row(bench_report *report, bench_row *row) {
+    bench_row *reference = &report->reference;
     bool own = row->side == SIDE_GRIDSWEEP;
     if (row->reason[0] != '\0') {
         report->own_failed += own && report->mode != MODE_RELAX;
         return;
     }
-    if (own && report->table.reference.format == NULL)
-        report->table.reference = *row;
+    row->total_with_setup_ms = row->time.median + row->setup_ms;
+    row->iteration_ms = row->iterations > 0 ? row->solve_ms / (double)row->iterations : NAN;
+    if (own && reference->format == NULL)
+        *reference = *row;
+    row->ratio = row->time.median / reference->time.median;
+    row->ratio_with_setup = row->total_with_setup_ms / reference->total_with_setup_ms;
     if (row->wrong)
         *(own ? &report->own_wrong : &report->rival_wrong) += 1;
-    if (row->result.converged == 0)
+    if (row->converged == 0)
         *(own ? &report->own_unfinished : &report->rival_unfinished) += 1;
     else if (row->missed && !row->wrong)
         report->rival_missed += 1;
-    if (row->result.time.repeats > report->repeats)
-        report->repeats = row->result.time.repeats;
+    if (row->time.repeats > report->repeats)
+        report->repeats = row->time.repeats;
     report->has_bound |= !row->checked;
 }
 
-static void set_whole(cJSON *json, const bench_report *report, const bench_row *row) {
-    const bench_row *reference = &report->table.reference;
-    double total = row->result.time.median, with_setup = bench_total_with_setup(row);
-    cli_set_number(json, "processes", cli_processes());
-    cli_set_triple(json, "boxes", row->boxes[0], row->boxes[1], row->boxes[2]);
-    cli_set_text(json, "scope", row->scope);
-    cli_set_text(json, "settings", row->settings[0] != '\0' ? row->settings : NULL);
-    cli_set_number(json, "total_ms", total);
-    cli_set_number(json, "total_with_setup_ms", with_setup);
-    cli_set_number(json, "iteration_ms", bench_iteration_ms(row));
-    cli_set_number(json, "ratio", total / reference->result.time.median);
-    cli_set_number(json, "ratio_with_setup", with_setup / bench_total_with_setup(reference));
+/* What the speed of a row is relative to: height 1, or the baseline under the same conditions. */
+static bool is_base(const bench_report *report, const bench_row *other, const bench_row *row) {
+    if (report->mode == MODE_RELAX)
+        return other->height == 1;
+    const char *baseline = report->table.baseline;
+    return baseline != NULL && other->reason[0] == '\0' &&
+           strcmp(other->algorithm, baseline) == 0 && strcmp(other->cache, row->cache) == 0;
 }
 
-static void set_hpcg(cJSON *json, const bench_row *row) {
-    cli_set_number(json, "iteration_ms", bench_iteration_ms(row));
-    cli_set_number(json, "gflops", row->gflops);
-    cli_set_number(json, "rated_gflops", row->rated_gflops);
-    cli_set_number(json, "scaled_residual", row->scaled_residual);
-    cli_set_bool(json, "official", false);
+/* The members of a row by the names of their keys. */
+#define MEMBER(name)                                                                               \
+    { #name, offsetof(bench_row, name) }
+
+typedef struct member {
+    const char *key;
+    size_t offset;
+} member;
+
+static const member texts[] = {
+    MEMBER(backend), MEMBER(device), MEMBER(driver),       MEMBER(toolkit), MEMBER(stencil),
+    MEMBER(part),    MEMBER(kind),   MEMBER(algorithm),    MEMBER(cache),   MEMBER(dtype),
+    MEMBER(method),  MEMBER(format), MEMBER(factor_dtype), MEMBER(precond), MEMBER(scope),
+};
+static const member counts[] = {MEMBER(threads), MEMBER(iterations), MEMBER(height)};
+static const member numbers[] = {
+    MEMBER(residual),        MEMBER(setup_ms),      MEMBER(factor_ms),
+    MEMBER(solve_ms),        MEMBER(iteration_ms),  MEMBER(total_with_setup_ms),
+    MEMBER(ratio),           MEMBER(predicted_ms),  MEMBER(ratio_with_setup),
+    MEMBER(buffer_bytes),    MEMBER(moved_gb_s),    MEMBER(effective_gb_s),
+    MEMBER(copy_gb_s),       MEMBER(max_rel_error), MEMBER(fraction_of_copy),
+    MEMBER(scaled_residual), MEMBER(gflops),        MEMBER(rated_gflops),
+};
+enum {
+    TEXTS = sizeof texts / sizeof *texts,
+    COUNTS = sizeof counts / sizeof *counts,
+    NUMBERS = sizeof numbers / sizeof *numbers
+};
+
+/* Gives the members their keys, if the object has them. */
+static void set_members(cJSON *json, const bench_row *row) {
+    const char *bytes = (const char *)row;
+    for (int i = 0; i < TEXTS; i++)
+        if (cJSON_HasObjectItem(json, texts[i].key))
+            cli_set_text(json, texts[i].key,
+                         *(const char *const *)(const void *)(bytes + texts[i].offset));
+    for (int i = 0; i < COUNTS; i++) {
+        const int64_t count = *(const int64_t *)(const void *)(bytes + counts[i].offset);
+        if (cJSON_HasObjectItem(json, counts[i].key))
+            cli_set_number(json, counts[i].key, count >= 0 ? (double)count : NAN);
+    }
+    for (int i = 0; i < NUMBERS; i++)
+        if (cJSON_HasObjectItem(json, numbers[i].key))
+            cli_set_number(json, numbers[i].key,
+                           *(const double *)(const void *)(bytes + numbers[i].offset));
 }
 
-static void set_relax(cJSON *json, const bench_row *row) {
-    cli_set_triple(json, "tile", row->tile[0], row->tile[1], row->tile[2]);
-    cli_set_bool(json, "chosen", row->chosen);
-    cli_set_number(json, "predicted_ms", row->predicted_ms);
+static void set_results(cJSON *json, bench_mode mode, const bench_row *row) {
+    cli_set_times(json, &row->time);
+    if (mode == MODE_HPCG)
+        cli_set_bool(json, "official", false);
+    if (mode == MODE_RELAX) {
+        cli_set_triple(json, "tile", row->tile[0], row->tile[1], row->tile[2]);
+        cli_set_bool(json, "chosen", row->chosen);
+    }
+    if (mode == MODE_WHOLE) {
+        cli_set_bool(json, "converged", row->converged != 0);
+        cli_set_number(json, "processes", cli_processes());
+        cli_set_triple(json, "boxes", row->boxes[0], row->boxes[1], row->boxes[2]);
+        cli_set_text(json, "settings", row->settings[0] != '\0' ? row->settings : NULL);
+        cli_set_number(json, "total_ms", row->time.median);
+    }
 }
 
 static void store_row(const bench_report *report, const bench_row *row) {
     const bool skipped = row->reason[0] != '\0';
     cJSON *json = cli_json_new(holders[report->mode][skipped]);
-    cli_set_result(json, &row->result);
-    if (report->mode == MODE_WHOLE)
-        cli_set_text(json, "format", row->format);
-    if (report->mode == MODE_RELAX)
-        cli_set_number(json, "height", row->height);
+    set_members(json, row);
+    cli_set_triple(json, "grid", row->grid.nx, row->grid.ny, row->grid.nz);
     if (skipped)
         cli_set_text(json, "reason", row->reason);
-    else if (report->mode == MODE_RELAX)
-        set_relax(json, row);
-    else if (report->mode == MODE_WHOLE)
-        set_whole(json, report, row);
-    else if (report->mode == MODE_HPCG)
-        set_hpcg(json, row);
+    else
+        set_results(json, report->mode, row);
     cJSON_AddItemToArray(skipped ? report->skipped : report->results, json);
 }
 
-int bench_report_rows(const cli_options *options, bench_report *report, const bench_row *rows,
+int bench_report_rows(const cli_options *options, bench_report *report, bench_row *rows,
                       int count) {
-    for (int i = 0; i < count; i++)
-        count_row(report, &rows[i]);
+    for (int i = 0; i < count; i++) {
+        bench_row *row = &rows[i];
+        int base = 0;
+        while (base < count && !is_base(report, &rows[base], row))
+            base++;
+        row->speed = base < count ? rows[base].time.median / row->time.median : NAN;
+        count_row(report, row);
+    }
     bench_table_rows(options, &report->table, rows, count);
     for (int i = 0; i < count; i++)
         store_row(report, &rows[i]);
@@ -153,7 +203,7 @@ static void print_bandwidth(const cli_options *options, const bench_site *site,
 static void print_machine(const cli_options *options, const bench_sites *sites,
                           const bench_report *report) {
     const bench_site *site = &sites->site[0];
-    const bench_row *reference = &report->table.reference;
+    const bench_row *reference = &report->reference;
     if (report->mode == MODE_ARRAYS)
         print_bandwidths(options, sites);
     else if (report->mode != MODE_WHOLE)
@@ -162,8 +212,8 @@ static void print_machine(const cli_options *options, const bench_sites *sites,
         cli_print(options,
                   "\nmedians of at most %lld runs, by the host's clock; x: relative to gridsweep, "
                   "%s %s %s",
-                  (long long)report->repeats, reference->result.precond, reference->format,
-                  reference->result.factor_dtype);
+                  (long long)report->repeats, reference->precond, reference->format,
+                  reference->factor_dtype);
     cli_print(options, "\n%s", gsw_context_device(site->place.run));
     if (report->mode != MODE_ARRAYS && !cli_on_device(&site->place))
         print_threads(options, ",", site);

@@ -8,6 +8,7 @@
 typedef struct bench_report {
     bench_mode mode;
     bench_table table;
+    bench_row reference;      /* of whole solves: the row that times are relative to */
     cJSON *json;              /* with the next two in it */
     cJSON *results, *skipped; /* rows, and those that could not run */
     int64_t repeats;          /* the most that were taken */
@@ -22,9 +23,9 @@ void bench_report_start(const cli_options *options, const bench_plan *plan,
                         const bench_sites *sites, bench_report *report);
 void bench_report_free(bench_report *report);
 
-/* Shows the rows of one group and adds them to the JSON file. Returns an exit code. */
-int bench_report_rows(const cli_options *options, bench_report *report, const bench_row *rows,
-                      int count);
+/* Fills what rows of one group say of each other, shows them, and adds them to the JSON file.
+ * Returns an exit code. */
+int bench_report_rows(const cli_options *options, bench_report *report, bench_row *rows, int count);
 
 /* The last lines, the whole JSON, and the exit code that the results deserve. */
 int bench_report_finish(const cli_options *options, const bench_plan *plan,

@@ -156,9 +156,9 @@ static gsw_status open_task(bench_worker *worker) {
     const bench_case *work = worker->work;
     if (worker->who->algorithm == GSW_ALGORITHM_PENCIL)
         return bench_open_factor(worker, kinds[work->part]);
-    worker->row->result.setup_ms = work->mode == MODE_ARRAYS ? NAN : 0;
+    worker->row->setup_ms = work->mode == MODE_ARRAYS ? NAN : 0;
     /* A device's workspace is the library's secret. */
-    worker->row->result.buffer_bytes = worker->device ? NAN : 0;
+    worker->row->buffer_bytes = worker->device ? NAN : 0;
     return GSW_SUCCESS;
 }
 
@@ -213,20 +213,18 @@ static void finish_apply(bench_worker *worker) {
     double bytes = effective_bytes(work, work->entries + work->rows) + effective_bytes(work, 0);
     gsw_factor_info info = {.size = sizeof info};
     bool packed = bench_factor_info(worker, &info);
-    worker->row->result.precond = gsw_factor_kind_name(GSW_ILU0);
+    worker->row->precond = gsw_factor_kind_name(GSW_ILU0);
     bench_finish_rates(worker, bytes, packed ? (double)info.moved_bytes : bytes);
 }
 
 const bench_task bench_sweep = {.make = make,
-                                .open = open_task,
+                                .own = {.open = open_task, .solve = solve_sweep},
                                 .start = bench_poison,
-                                .solve = solve_sweep,
                                 .check = bench_check_error,
                                 .finish = finish_sweep};
 
 const bench_task bench_apply = {.make = make,
-                                .open = open_task,
+                                .own = {.open = open_task, .solve = solve_apply},
                                 .start = bench_poison,
-                                .solve = solve_apply,
                                 .check = bench_check_error,
                                 .finish = finish_apply};

@@ -64,16 +64,15 @@ static void finish(bench_worker *worker) {
     const bench_case *work = worker->work;
     gsw_factor_info info = {.size = sizeof info};
     (void)bench_factor_info(worker, &info);
-    worker->row->result.precond = gsw_factor_kind_name(GSW_SSOR);
+    worker->row->precond = gsw_factor_kind_name(GSW_SSOR);
     bench_finish_rates(worker, 2 * cli_effective_bytes(work->entries, work->rows, 8, 8),
                        (double)info.moved_bytes + 8.0 * (double)work->entries +
                            6 * 8.0 * (double)work->rows);
 }
 
 const bench_task bench_symgs = {.make = make,
-                                .open = open_task,
+                                .own = {.open = open_task, .solve = solve},
                                 .start = start,
-                                .solve = solve,
                                 .check = bench_check_error,
                                 .finish = finish,
                                 .from_guess = true};

@@ -25,23 +25,6 @@ static void copy_name(char *text, const char *name) {
     (void)snprintf(text, BENCH_CELL_SIZE, "%s", name);
 }
 
-#define CELL(name)                                                                                 \
-    static void name(const bench_table *table, const bench_row *row, int width, char *text)
-
-CELL(cell_iteration) {
-    (void)table;
-    print_number(text, width, bench_iteration_ms(row));
-}
-
-CELL(cell_ratio) {
-    print_number(text, width, row->result.time.median / table->reference.result.time.median);
-}
-
-CELL(cell_ratio_with_setup) {
-    print_number(text, width,
-                 bench_total_with_setup(row) / bench_total_with_setup(&table->reference));
-}
-
 /* In the narrow columns beside rivals a zero is short. */
 static void print_zero(char *text, int width, double value) {
     if (value == 0)
@@ -50,95 +33,61 @@ static void print_zero(char *text, int width, double value) {
         print_number(text, width, value);
 }
 
-CELL(cell_setup_or_zero) {
-    (void)table;
-    print_zero(text, width, row->result.setup_ms);
+static void cell_setup_or_zero(const bench_row *row, int width, char *text) {
+    print_zero(text, width, row->setup_ms);
 }
 
-CELL(cell_buffer) {
-    (void)table;
-    print_zero(text, width, row->result.buffer_bytes * 1e-6);
+static void cell_buffer(const bench_row *row, int width, char *text) {
+    print_zero(text, width, row->buffer_bytes * 1e-6);
 }
 
-/* How much faster than the baseline under the same conditions; nothing without a baseline. */
-CELL(cell_speed) {
-    double speed = NAN;
-    text[0] = '\0';
-    if (table->baseline == NULL)
-        return;
-    for (int i = 0; i < table->row_count && !isfinite(speed); i++) {
-        const bench_row *other = &table->rows[i];
-        if (other->reason[0] == '\0' && strcmp(other->result.algorithm, table->baseline) == 0 &&
-            strcmp(other->result.cache, row->result.cache) == 0)
-            speed = other->result.time.median / row->result.time.median;
-    }
-    print_zero(text, width, speed);
+static void cell_speed(const bench_row *row, int width, char *text) {
+    print_zero(text, width, row->speed);
 }
 
-/* How much faster than height 1. */
-CELL(cell_gain) {
-    double gain = NAN;
-    for (int i = 0; i < table->row_count; i++)
-        if (table->rows[i].height == 1)
-            gain = table->rows[i].result.time.median / row->result.time.median;
-    print_number(text, width, gain);
-}
+/* Cells whose form does not depend on the width. */
+#define CELL(name)                                                                                 \
+    static void name(const bench_row *row, int width __attribute__((unused)), char *text)
 
 CELL(cell_height) {
-    (void)table, (void)width;
     (void)snprintf(text, BENCH_CELL_SIZE, "%d%s", (int)row->height, row->chosen ? "*" : "");
 }
 
 CELL(cell_tile) {
-    (void)table, (void)width;
     (void)snprintf(text, BENCH_CELL_SIZE, "%lldx%lldx%lld", (long long)row->tile[0],
                    (long long)row->tile[1], (long long)row->tile[2]);
 }
 
-CELL(cell_threads) {
-    (void)table, (void)width;
-    (void)snprintf(text, BENCH_CELL_SIZE, "%lld", (long long)row->result.threads);
-}
-
-CELL(cell_iterations) {
-    (void)table, (void)width;
-    (void)snprintf(text, BENCH_CELL_SIZE, "%lld", (long long)row->result.iterations);
-}
-
 CELL(cell_of_copy) {
-    (void)table, (void)width;
-    if (isfinite(row->result.fraction_of_copy))
-        (void)snprintf(text, BENCH_CELL_SIZE, "%.0f%%", 100 * row->result.fraction_of_copy);
+    if (isfinite(row->fraction_of_copy))
+        (void)snprintf(text, BENCH_CELL_SIZE, "%.0f%%", 100 * row->fraction_of_copy);
     else
         copy_name(text, "-");
 }
 
 CELL(cell_error) {
-    (void)table, (void)width;
-    (void)snprintf(text, BENCH_CELL_SIZE, "%.0e", row->result.max_rel_error);
+    (void)snprintf(text, BENCH_CELL_SIZE, "%.0e", row->max_rel_error);
 }
 
 CELL(cell_judged_error) {
     if (row->wrong)
         copy_name(text, "wrong");
     else if (row->checked)
-        cell_error(table, row, width, text);
+        cell_error(row, width, text);
     else
         copy_name(text, "-");
 }
 
 /* With a mark where it is not what it was to be. */
 CELL(cell_residual) {
-    (void)table, (void)width;
-    (void)snprintf(text, BENCH_CELL_SIZE, "%.1e%s", row->result.residual,
-                   row->wrong               ? "!"
-                   : !row->result.converged ? "*"
-                   : row->missed            ? "~"
-                                            : " ");
+    (void)snprintf(text, BENCH_CELL_SIZE, "%.1e%s", row->residual,
+                   row->wrong        ? "!"
+                   : !row->converged ? "*"
+                   : row->missed     ? "~"
+                                     : " ");
 }
 
 CELL(cell_scaled_residual) {
-    (void)table, (void)width;
     (void)snprintf(text, BENCH_CELL_SIZE, "%.1e", row->scaled_residual);
 }
 
@@ -158,29 +107,17 @@ void bench_short_size(const gsw_grid *grid, char *text, size_t size) {
 }
 
 CELL(cell_full_size) {
-    (void)table, (void)width;
-    full_size(&row->result.grid, text, BENCH_CELL_SIZE);
+    full_size(&row->grid, text, BENCH_CELL_SIZE);
 }
 
 CELL(cell_short_size) {
-    (void)table, (void)width;
-    bench_short_size(&row->result.grid, text, BENCH_CELL_SIZE);
+    bench_short_size(&row->grid, text, BENCH_CELL_SIZE);
 }
 
 /* The name of the precision, as in bench_precision_names. */
 CELL(cell_type) {
-    (void)table, (void)width;
-    bool mixed = strcmp(row->result.factor_dtype, row->result.dtype) != 0;
-    copy_name(text, mixed ? bench_precision_names[PRECISION_F32_FACTOR] : row->result.dtype);
-}
-
-double bench_iteration_ms(const bench_row *row) {
-    const cli_result *result = &row->result;
-    return result->iterations > 0 ? result->solve_ms / (double)result->iterations : NAN;
-}
-
-double bench_total_with_setup(const bench_row *row) {
-    return row->result.time.median + row->result.setup_ms;
+    bool mixed = strcmp(row->factor_dtype, row->dtype) != 0;
+    copy_name(text, mixed ? bench_precision_names[PRECISION_F32_FACTOR] : row->dtype);
 }
 
 /* ---- Columns -------------------------------------------------------------------------------- */
@@ -188,43 +125,43 @@ double bench_total_with_setup(const bench_row *row) {
 enum { COLUMN_STENCIL, COLUMN_SIZE, COLUMN_PART, COLUMN_TYPE, COLUMN_METHOD, COLUMN_CACHE };
 
 #define TEXT(field)   .text = offsetof(bench_row, field)
+#define COUNT(field)  .count = offsetof(bench_row, field)
 #define NUMBER(field) .number = offsetof(bench_row, field)
 
-static const bench_table of_arrays = {
-    .names = 5,
-    .count = 14,
-    .column = {{"stencil", "", 7, false, TEXT(result.stencil)},
-               {"size", "", 4, false, .cell = cell_full_size},
-               {"part", "", 4, false, TEXT(result.part)},
-               {"type", "", 4, false, .cell = cell_type},
-               {"algorithm", "", 9, false, TEXT(result.algorithm)},
-               {"thr", "", 3, true, .cell = cell_threads},
-               {"setup", "ms", 5, false, NUMBER(result.setup_ms)},
-               {"time", "ms", 5, false, NUMBER(result.time.median)},
-               {"min", "ms", 5, false, NUMBER(result.time.minimum)},
-               {"max", "ms", 5, false, NUMBER(result.time.maximum)},
-               {"eff.", "GB/s", 5, true, NUMBER(result.effective_gb_s)},
-               {"moved", "GB/s", 5, false, NUMBER(result.moved_gb_s)},
-               {"of", "copy", 4, false, .cell = cell_of_copy},
-               {"max", "error", 5, true, .cell = cell_error}}};
+static const bench_table of_arrays = {.names = 5,
+                                      .count = 14,
+                                      .column = {{"stencil", "", 7, false, TEXT(stencil)},
+                                                 {"size", "", 4, false, .cell = cell_full_size},
+                                                 {"part", "", 4, false, TEXT(part)},
+                                                 {"type", "", 4, false, .cell = cell_type},
+                                                 {"algorithm", "", 9, false, TEXT(algorithm)},
+                                                 {"thr", "", 3, true, COUNT(threads)},
+                                                 {"setup", "ms", 5, false, NUMBER(setup_ms)},
+                                                 {"time", "ms", 5, false, NUMBER(time.median)},
+                                                 {"min", "ms", 5, false, NUMBER(time.minimum)},
+                                                 {"max", "ms", 5, false, NUMBER(time.maximum)},
+                                                 {"eff.", "GB/s", 5, true, NUMBER(effective_gb_s)},
+                                                 {"moved", "GB/s", 5, false, NUMBER(moved_gb_s)},
+                                                 {"of", "copy", 4, false, .cell = cell_of_copy},
+                                                 {"max", "error", 5, true, .cell = cell_error}}};
 
 static const bench_table of_csr = {
     .names = 6,
     .count = 16,
     .parted = true,
-    .column = {{"stencil", "", 7, false, TEXT(result.stencil)},
+    .column = {{"stencil", "", 7, false, TEXT(stencil)},
                {"size", "", 4, false, .cell = cell_short_size},
-               {"part", "", 4, false, TEXT(result.part)},
+               {"part", "", 4, false, TEXT(part)},
                {"type", "", 4, false, .cell = cell_type},
-               {"algorithm", "", 9, false, TEXT(result.algorithm)},
-               {"L2", "", 4, false, TEXT(result.cache)},
+               {"algorithm", "", 9, false, TEXT(algorithm)},
+               {"L2", "", 4, false, TEXT(cache)},
                {"setup", "ms", 5, false, .cell = cell_setup_or_zero},
                {"buf.", "MB", 4, false, .cell = cell_buffer},
-               {"time", "ms", 5, false, NUMBER(result.time.median)},
-               {"min", "ms", 5, false, NUMBER(result.time.minimum)},
-               {"max", "ms", 5, false, NUMBER(result.time.maximum)},
-               {"eff.", "GB/s", 4, false, NUMBER(result.effective_gb_s)},
-               {"moved", "GB/s", 5, false, NUMBER(result.moved_gb_s)},
+               {"time", "ms", 5, false, NUMBER(time.median)},
+               {"min", "ms", 5, false, NUMBER(time.minimum)},
+               {"max", "ms", 5, false, NUMBER(time.maximum)},
+               {"eff.", "GB/s", 4, false, NUMBER(effective_gb_s)},
+               {"moved", "GB/s", 5, false, NUMBER(moved_gb_s)},
                {"of", "copy", 4, false, .cell = cell_of_copy},
                {"", "", 4, false, .cell = cell_speed},
                {"max", "error", 5, false, .cell = cell_judged_error}}};
@@ -232,34 +169,34 @@ static const bench_table of_csr = {
 static const bench_table of_whole = {
     .names = 4,
     .count = 13,
-    .column = {{"solver", "", 15, false, TEXT(result.algorithm)},
-               {"precond", "", 7, false, TEXT(result.precond)},
+    .column = {{"solver", "", 15, false, TEXT(algorithm)},
+               {"precond", "", 7, false, TEXT(precond)},
                {"matrix", "", 7, false, TEXT(format)},
-               {"pre", "", 3, false, TEXT(result.factor_dtype)},
-               {"iter.", "", 5, false, .cell = cell_iterations},
+               {"pre", "", 3, false, TEXT(factor_dtype)},
+               {"iter.", "", 5, false, COUNT(iterations)},
                {"residual", "", 8, false, .cell = cell_residual},
-               {"before", "ms", 6, false, NUMBER(result.setup_ms)},
-               {"factor", "ms", 6, false, NUMBER(result.factor_ms)},
-               {"solve", "ms", 7, false, NUMBER(result.solve_ms)},
-               {"total", "ms", 7, false, NUMBER(result.time.median)},
-               {"per", "it.", 6, false, .cell = cell_iteration},
-               {"total", "x", 5, false, .cell = cell_ratio},
-               {"+bef.", "x", 5, false, .cell = cell_ratio_with_setup}}};
+               {"before", "ms", 6, false, NUMBER(setup_ms)},
+               {"factor", "ms", 6, false, NUMBER(factor_ms)},
+               {"solve", "ms", 7, false, NUMBER(solve_ms)},
+               {"total", "ms", 7, false, NUMBER(time.median)},
+               {"per", "it.", 6, false, NUMBER(iteration_ms)},
+               {"total", "x", 5, false, NUMBER(ratio)},
+               {"+bef.", "x", 5, false, NUMBER(ratio_with_setup)}}};
 
 static const bench_table of_hpcg = {
     .names = 1,
     .count = 13,
     .column = {{"size", "", 11, false, .cell = cell_short_size},
-               {"iter.", "", 5, false, .cell = cell_iterations},
+               {"iter.", "", 5, false, COUNT(iterations)},
                {"scaled", "residual", 8, false, .cell = cell_scaled_residual},
-               {"setup", "ms", 7, false, NUMBER(result.setup_ms)},
-               {"set", "ms", 8, false, NUMBER(result.time.median)},
-               {"min", "ms", 7, false, NUMBER(result.time.minimum)},
-               {"max", "ms", 7, false, NUMBER(result.time.maximum)},
-               {"per it.", "ms", 7, false, .cell = cell_iteration},
+               {"setup", "ms", 7, false, NUMBER(setup_ms)},
+               {"set", "ms", 8, false, NUMBER(time.median)},
+               {"min", "ms", 7, false, NUMBER(time.minimum)},
+               {"max", "ms", 7, false, NUMBER(time.maximum)},
+               {"per it.", "ms", 7, false, NUMBER(iteration_ms)},
                {"", "GFLOP/s", 7, false, NUMBER(gflops)},
                {"rated", "GFLOP/s", 7, false, NUMBER(rated_gflops)},
-               {"moved", "GB/s", 5, false, NUMBER(result.moved_gb_s)},
+               {"moved", "GB/s", 5, false, NUMBER(moved_gb_s)},
                {"of", "copy", 4, false, .cell = cell_of_copy},
                {"", "error", 5, false, .cell = cell_judged_error}}};
 
@@ -267,17 +204,17 @@ static const bench_table of_relax = {
     .names = 4,
     .count = 13,
     .parted = true,
-    .column = {{"stencil", "", 7, false, TEXT(result.stencil)},
+    .column = {{"stencil", "", 7, false, TEXT(stencil)},
                {"size", "", 4, false, .cell = cell_short_size},
                {"h", "", 2, false, .cell = cell_height},
                {"tile", "", 12, false, .cell = cell_tile},
-               {"time", "ms", 7, false, NUMBER(result.time.median)},
-               {"min", "ms", 7, false, NUMBER(result.time.minimum)},
-               {"max", "ms", 7, false, NUMBER(result.time.maximum)},
+               {"time", "ms", 7, false, NUMBER(time.median)},
+               {"min", "ms", 7, false, NUMBER(time.minimum)},
+               {"max", "ms", 7, false, NUMBER(time.maximum)},
                {"predicted", "ms", 9, false, NUMBER(predicted_ms)},
-               {"gain", "", 5, false, .cell = cell_gain},
-               {"setup", "ms", 5, false, NUMBER(result.setup_ms)},
-               {"moved", "GB/s", 5, false, NUMBER(result.moved_gb_s)},
+               {"gain", "", 5, false, NUMBER(speed)},
+               {"setup", "ms", 5, false, NUMBER(setup_ms)},
+               {"moved", "GB/s", 5, false, NUMBER(moved_gb_s)},
                {"of", "copy", 4, false, .cell = cell_of_copy},
                {"max", "error", 5, false, .cell = cell_judged_error}}};
 
@@ -295,9 +232,9 @@ static void fit_names(const bench_plan *plan, bench_table *table) {
     for (int i = 0; i < plan->stencils; i++) {
         widen(&column[COLUMN_STENCIL], gsw_stencil_name(&plan->stencil[i]));
         for (int j = 0; j < plan->sizes; j++) {
-            if (bench_parse_size(plan->size[j], &plan->stencil[i], &row.result.grid) != GSW_SUCCESS)
+            if (bench_parse_size(plan->size[j], &plan->stencil[i], &row.grid) != GSW_SUCCESS)
                 continue;
-            column[COLUMN_SIZE].cell(table, &row, 0, text);
+            column[COLUMN_SIZE].cell(&row, 0, text);
             widen(&column[COLUMN_SIZE], text);
         }
     }
@@ -372,13 +309,18 @@ void bench_table_make(const bench_plan *plan, const char *baseline, bench_table 
 /* ---- Printing ------------------------------------------------------------------------------- */
 
 /* The text of a cell; a column without a function shows a field of the row. */
-static void make_cell(const bench_table *table, const bench_row *row, const bench_column *column,
-                      char *text) {
+static void make_cell(const bench_row *row, const bench_column *column, char *text) {
     const char *bytes = (const char *)row;
+    text[0] = '\0';
+    if (column->head[0] == '\0' && column->unit[0] == '\0')
+        return;
     if (column->cell != NULL)
-        column->cell(table, row, column->width, text);
+        column->cell(row, column->width, text);
     else if (column->text != 0)
         copy_name(text, *(const char *const *)(bytes + column->text));
+    else if (column->count != 0)
+        (void)snprintf(text, BENCH_CELL_SIZE, "%lld",
+                       (long long)*(const int64_t *)(bytes + column->count));
     else
         print_number(text, column->width, *(const double *)(bytes + column->number));
 }
@@ -414,7 +356,7 @@ static void print_row(const cli_options *options, const bench_table *table, cons
     const int column = total_width(table, columns) + (int)strlen(before);
     for (int i = 0; i < columns; i++) {
         char text[BENCH_CELL_SIZE];
-        make_cell(table, row, &table->column[i], text);
+        make_cell(row, &table->column[i], text);
         print_cell(options, table, i, text);
     }
     cli_print(options, "%s", skipped ? before : "\n");
@@ -428,8 +370,6 @@ void bench_table_rows(const cli_options *options, bench_table *table, const benc
                       int count) {
     if (table->groups++ > 0 && count > 1 && table->parted)
         cli_print(options, "\n");
-    table->rows = rows;
-    table->row_count = count;
     for (int i = 0; i < count; i++)
         print_row(options, table, &rows[i]);
     FILE *stream = cli_human(options);

@@ -7,28 +7,24 @@
 #define BENCH_COLUMNS_MAX 20
 #define BENCH_CELL_SIZE   128
 
-typedef struct bench_table bench_table;
-
-/* A column. Names are on the left of theirs and cut where they do not fit, numbers on the right. */
+/* A column. Names are on the left of theirs and cut where they do not fit, numbers on the right.
+ * One without a head is empty. */
 typedef struct bench_column {
     const char *head, *unit; /* the two lines above it */
     int width;
-    bool apart;          /* a group of columns begins here */
-    size_t text, number; /* offset of the field of bench_row that it shows, or: */
-    void (*cell)(const bench_table *table, const bench_row *row, int width, char *text);
+    bool apart;                 /* a group of columns begins here */
+    size_t text, count, number; /* offset of the field of bench_row that it shows, or: */
+    void (*cell)(const bench_row *row, int width, char *text);
 } bench_column;
 
-struct bench_table {
+typedef struct bench_table {
     int names, count; /* columns of names, all columns */
     bench_column column[BENCH_COLUMNS_MAX];
     const char *gap;      /* between groups of columns */
     bool parted;          /* groups of rows have an empty line between them */
     const char *baseline; /* the algorithm that speeds are relative to, or NULL */
-    bench_row reference;  /* of whole solves: the row that times are relative to */
-    const bench_row *rows;
-    int row_count; /* of the group that is printed */
-    int groups;    /* printed so far */
-};
+    int groups;           /* of rows, printed so far */
+} bench_table;
 
 /* The columns for a plan. `baseline` may be NULL. */
 void bench_table_make(const bench_plan *plan, const char *baseline, bench_table *table);
@@ -41,9 +37,5 @@ void bench_table_rows(const cli_options *options, bench_table *table, const benc
 
 /* "256^3", or "60x220x85". */
 void bench_short_size(const gsw_grid *grid, char *text, size_t size);
-
-/* Of whole solves: milliseconds with what was done before, and per iteration. */
-double bench_total_with_setup(const bench_row *row);
-double bench_iteration_ms(const bench_row *row);
 
 #endif

@@ -1,4 +1,4 @@
-/* tasks.h: what `gridsweep bench` can time: one task each. */
+/* tasks.h: what `gridsweep bench` can time: one task each, by gridsweep and by rivals. */
 #ifndef GSW_CLI_BENCH_TASKS_H
 #define GSW_CLI_BENCH_TASKS_H
 
@@ -16,29 +16,11 @@ extern const bench_task bench_relax;
 /* HPCG's algorithm as a task. */
 extern const bench_task bench_hpcg;
 
-/* A whole Krylov solve as a task, on one process. */
-#define BENCH_WHOLE_REPEATS 5
-
+/* A whole Krylov solve as a task, on one process or several. */
 extern const bench_task bench_whole;
 
-/* The system on the host: as arrays of the stencil and as a CSR, with b and x = 0. Returns an exit
- * code. */
-int bench_whole_load(const cli_options *options, gsw_context *host, bench_case *made);
-
-/* The names of --precond, separated by commas. */
-void bench_whole_preconds(const bench_plan *plan, char *text, size_t size);
-
-/* Computes the residual of x on the host, and judges it. */
-void bench_whole_judge(bench_worker *worker);
-
-/* The steps of such a task, on one process or several. */
-gsw_status bench_whole_open(bench_worker *worker);
-gsw_status bench_whole_factor(bench_worker *worker);
-void bench_whole_forget(bench_worker *worker);
-gsw_status bench_whole_solve(bench_worker *worker);
-void bench_whole_finish(bench_worker *worker);
-
-/* A whole Krylov solve as a task, on several processes. */
-extern const bench_task bench_whole_distributed;
+/* The rivals of triangular systems, and those of whole ones. Empty in a build without
+ * GSW_BUILD_PERF, which finds no rivals. */
+extern const bench_solver bench_rival_sweeps, bench_rival_solves;
 
 #endif

@@ -2,6 +2,9 @@
 #include "trial.h"
 #include <stdlib.h>
 #include <gridsweep/memory.h>
+#ifdef GSW_HAVE_RIVALS
+#include <rival.h>
+#endif
 
 #define TRIAL_REPEATS 3
 #define RIVAL_REPEATS 3 /* rivals by the host's clock, which mostly run on the CPU, take long */
@@ -11,7 +14,8 @@
 static gsw_status prepare(void *user) {
     bench_worker *worker = user;
     void *flush = worker->cold ? worker->site->flush : NULL;
-    worker->who->solver->forget(worker);
+    if (worker->who->solver->forget != NULL)
+        worker->who->solver->forget(worker);
     gsw_status status = worker->work->task->start(worker);
     return status == GSW_SUCCESS && flush != NULL
                ? gsw_memory_set(worker->context, flush, 1, BENCH_FLUSH_BYTES)
@@ -47,7 +51,7 @@ static gsw_status time_host(bench_worker *worker) {
     const bench_task *task = worker->work->task;
     bool slow = worker->who->rival != NULL && !worker->who->rival->on_device;
     cli_task timed = {.prepare = prepare,
-                      .first = task->factor != NULL ? factor : NULL,
+                      .first = worker->who->solver->factor != NULL ? factor : NULL,
                       .run = solve,
                       .check = check,
                       .user = worker,
@@ -55,11 +59,12 @@ static gsw_status time_host(bench_worker *worker) {
                       .single = worker->cold || task->from_guess,
                       .repeats = repeats_of(worker),
                       .patience_ms = slow ? task->patience_ms : 0};
-    return cli_time(&timed, &worker->row->result.time);
+    return cli_time(&timed, &worker->row->time);
 }
 
 /* ---- Between events ------------------------------------------------------------------------- */
 
+#ifdef GSW_HAVE_RIVALS
 /* A run as gsw_device_time() wants it. */
 static int solve_event(void *user) {
     bench_worker *worker = user;
@@ -69,7 +74,6 @@ static int solve_event(void *user) {
 
 /* Poison is set between the events; a guess is set here, so that such runs go one at a time. */
 static gsw_status take_samples(bench_worker *worker, int warm_up, int repeats, double *samples) {
-    const bench_device *device = worker->site->device;
     const bench_case *work = worker->work;
     bool guess = work->task->from_guess;
     int first = guess ? -warm_up : 0, last = guess ? repeats : 1;
@@ -78,9 +82,9 @@ static gsw_status take_samples(bench_worker *worker, int warm_up, int repeats, d
         if (guess)
             worker->status = work->task->start(worker);
         if (worker->status == GSW_SUCCESS &&
-            !bench_device_time(device, solve_event, worker, guess ? 0 : warm_up,
-                               guess ? 1 : repeats, worker->cold, guess ? work->work : worker->x,
-                               work->vector_bytes, &samples[i < 0 ? 0 : i]) &&
+            gsw_device_time(worker->site->device->stream, solve_event, worker, guess ? 0 : warm_up,
+                            guess ? 1 : repeats, worker->cold, guess ? work->work : worker->x,
+                            work->vector_bytes, &samples[i < 0 ? 0 : i]) != 0 &&
             worker->status == GSW_SUCCESS)
             worker->status = GSW_ERROR_DEVICE;
         if (worker->status != GSW_SUCCESS)
@@ -104,15 +108,22 @@ static gsw_status time_events(bench_worker *worker) {
         return GSW_ERROR_OUT_OF_MEMORY;
     status = take_samples(worker, 1, repeats, samples);
     if (status == GSW_SUCCESS)
-        worker->row->result.time = cli_summarise(samples, repeats);
+        worker->row->time = cli_summarise(samples, repeats);
     free(samples);
     return status == GSW_SUCCESS ? check(worker) : status;
 }
 
+#endif
+
 gsw_status bench_measure(bench_worker *worker) {
     const bench_task *task = worker->work->task;
-    bool events = worker->device && worker->site->device->stream != NULL && !task->host_clock;
-    gsw_status status = events ? time_events(worker) : time_host(worker);
+    gsw_status status;
+#ifdef GSW_HAVE_RIVALS
+    if (worker->device && worker->site->device->stream != NULL && !task->host_clock)
+        status = time_events(worker);
+    else
+#endif
+        status = time_host(worker);
     if (status == GSW_SUCCESS)
         task->finish(worker);
     return status;

@@ -249,7 +249,7 @@ void cli_input_free(cli_input *input) {
 
 /* ---- What is in a matrix -------------------------------------------------------------------- */
 
-static int64_t index_at(const gsw_csr *csr, const void *indices, int64_t i) {
+int64_t cli_csr_index(const gsw_csr *csr, const void *indices, int64_t i) {
     return (csr->index_type == GSW_I64 ? ((const int64_t *)indices)[i]
                                        : ((const int32_t *)indices)[i]) -
            csr->base;
@@ -262,9 +262,9 @@ static bool in_part(int64_t row, int64_t column, gsw_part part) {
 static int64_t count_csr(const gsw_csr *csr, gsw_part part) {
     int64_t count = 0;
     for (int64_t row = 0; row < csr->rows; row++)
-        for (int64_t k = index_at(csr, csr->row_ptr, row); k < index_at(csr, csr->row_ptr, row + 1);
-             k++)
-            count += in_part(row, index_at(csr, csr->columns, k), part);
+        for (int64_t k = cli_csr_index(csr, csr->row_ptr, row);
+             k < cli_csr_index(csr, csr->row_ptr, row + 1); k++)
+            count += in_part(row, cli_csr_index(csr, csr->columns, k), part);
     return count;
 }
 
@@ -288,9 +288,10 @@ int64_t cli_count_entries(const gsw_matrix *matrix, gsw_part part) {
 
 /* a(row, column) of an fp64 CSR by bisection; 0 where nothing is stored. */
 static double csr_value(const gsw_csr *csr, int64_t row, int64_t column) {
-    int64_t low = index_at(csr, csr->row_ptr, row), high = index_at(csr, csr->row_ptr, row + 1);
+    int64_t low = cli_csr_index(csr, csr->row_ptr, row),
+            high = cli_csr_index(csr, csr->row_ptr, row + 1);
     while (low < high) {
-        int64_t middle = low + (high - low) / 2, found = index_at(csr, csr->columns, middle);
+        int64_t middle = low + (high - low) / 2, found = cli_csr_index(csr, csr->columns, middle);
         if (found == column)
             return ((const double *)csr->values)[middle];
         if (found < column)
@@ -306,10 +307,10 @@ bool cli_is_symmetric(const cli_input *input) {
         return gsw_problem_symmetric(input->problem) != 0;
     const gsw_csr *csr = &input->csr;
     for (int64_t row = 0; row < csr->rows; row++) {
-        for (int64_t k = index_at(csr, csr->row_ptr, row); k < index_at(csr, csr->row_ptr, row + 1);
-             k++) {
+        for (int64_t k = cli_csr_index(csr, csr->row_ptr, row);
+             k < cli_csr_index(csr, csr->row_ptr, row + 1); k++) {
             double a = ((const double *)csr->values)[k];
-            double b = csr_value(csr, index_at(csr, csr->columns, k), row);
+            double b = csr_value(csr, cli_csr_index(csr, csr->columns, k), row);
             if (fabs(a - b) > 1e-12 * fmax(fabs(a), fabs(b)))
                 return false;
         }

@@ -48,6 +48,9 @@ bool cli_parse_stencil(const char *text, gsw_stencil *stencil);
  * arrays. */
 int64_t cli_count_entries(const gsw_matrix *matrix, gsw_part part);
 
+/* A row pointer or a column of a CSR, counted from 0. */
+int64_t cli_csr_index(const gsw_csr *csr, const void *indices, int64_t i);
+
 /* Whether a(i,j) equals a(j,i) up to rounding. */
 bool cli_is_symmetric(const cli_input *input);
 

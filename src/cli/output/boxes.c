@@ -1,6 +1,7 @@
 /* boxes.c: see boxes.h. */
 #include "boxes.h"
 #include <gridsweep/memory.h>
+#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include "common/measure.h"
@@ -71,7 +72,7 @@ static int make_vectors(const cli_options *options, cli_boxes *boxes) {
     return cli_processes_agree(options, code);
 }
 
-gsw_status cli_boxes_push(const cli_boxes *boxes) {
+static gsw_status push(const cli_boxes *boxes) {
     const size_t bytes = boxes->points * sizeof *boxes->b;
     if (boxes->run_b == boxes->b)
         return GSW_SUCCESS;
@@ -84,7 +85,7 @@ gsw_status cli_boxes_distribute(const cli_boxes *boxes, const double *all_b, con
     gsw_status status = gsw_partition_distribute(boxes->partition, 0, all_b, boxes->b);
     if (status == GSW_SUCCESS)
         status = gsw_partition_distribute(boxes->partition, 0, all_x, boxes->x);
-    return status == GSW_SUCCESS ? cli_boxes_push(boxes) : status;
+    return status == GSW_SUCCESS ? push(boxes) : status;
 }
 
 gsw_status cli_boxes_collect(const cli_boxes *boxes, double *all_x) {
@@ -147,6 +148,14 @@ int cli_boxes_refuse(const cli_options *options) {
     if (cli_processes() > 1 && options->mg_smoother == GSW_SMOOTHER_MULTICOLOR)
         return cli_usage(options, "--mg-smoother multicolor is for a single process");
     return CLI_OK;
+}
+
+cli_arrays cli_boxes_arrays(const cli_boxes *boxes) {
+    return (cli_arrays){.matrix = boxes->matrix,
+                        .b = boxes->run_b,
+                        .x = boxes->run_x,
+                        .upload_ms = NAN,
+                        .download_ms = NAN};
 }
 
 void cli_boxes_close(cli_boxes *boxes) {

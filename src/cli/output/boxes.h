@@ -4,7 +4,7 @@
 #define GSW_CLI_BOXES_H
 
 #include <gridsweep/partition.h>
-#include "common/options.h"
+#include "common/place.h"
 
 typedef struct cli_boxes {
     gsw_context *context; /* the caller's */
@@ -35,15 +35,16 @@ void cli_boxes_close(cli_boxes *boxes);
 gsw_status cli_boxes_distribute(const cli_boxes *boxes, const double *all_b, const double *all_x);
 gsw_status cli_boxes_collect(const cli_boxes *boxes, double *all_x);
 
+/* The own part where the solver works, which cli_boxes_close() frees. */
+cli_arrays cli_boxes_arrays(const cli_boxes *boxes);
+
 /* Prints how the grid is cut, and whether exact sweeps of one of these kinds of preconditioners lay
  * it out again. */
 void cli_boxes_print(const cli_options *options, const cli_boxes *boxes, const gsw_grid *grid,
                      const int *kinds, int count);
 
-/* Copies the own b and x to where the solver works. */
-gsw_status cli_boxes_push(const cli_boxes *boxes);
-
-/* Returns in all processes once all have called it; TIMEOUT after the limit of --wait-limit. */
+/* Returns in all processes once all have called it, TIMEOUT after the limit of --wait-limit; at
+ * once where there is one process. */
 gsw_status cli_boxes_meet(const cli_boxes *boxes);
 
 #endif

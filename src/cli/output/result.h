@@ -15,24 +15,6 @@
 /* "f64" or "f32", of a gsw_dtype. */
 const char *cli_dtype_name(int dtype);
 
-/* A result. Texts that are NULL and numbers that are NaN or negative become null. */
-typedef struct cli_result {
-    const char *backend, *device;
-    int64_t threads; /* -1: null */
-    gsw_grid grid;
-    const char *stencil, *part, *algorithm, *dtype, *factor_dtype, *method, *precond;
-    const char *kind, *cache, *driver, *toolkit;
-    int64_t iterations; /* -1: null */
-    int converged;      /* -1: null */
-    double residual, setup_ms, factor_ms, buffer_bytes, upload_ms, download_ms, solve_ms;
-    cli_times time;
-    double effective_gb_s, moved_gb_s, copy_gb_s, fraction_of_copy, max_rel_error;
-} cli_result;
-
-/* A result in which everything is null except what the context and the matrix say (either may be
- * NULL). */
-cli_result cli_result_init(const gsw_context *context, const gsw_matrix *matrix);
-
 /* For the start of the program: from then on cli_json_is_whole() knows of every lack of memory. */
 void cli_json_prepare(void);
 
@@ -46,9 +28,6 @@ cJSON *cli_json_new(cli_holder holder);
 /* The object of a command, with the command's name. */
 cJSON *cli_json(const cli_options *options, cli_holder holder);
 
-/* Gives a result's values to the keys that the object has. */
-void cli_set_result(cJSON *object, const cli_result *result);
-
 /* Gives a key its value; a key that the object lacks is a defect of the program, which ends. A text
  * that is NULL and a number that is not finite leave null. The object takes `value`. */
 void cli_set(cJSON *object, const char *key, cJSON *value);
@@ -56,5 +35,10 @@ void cli_set_text(cJSON *object, const char *key, const char *text);
 void cli_set_number(cJSON *object, const char *key, double value);
 void cli_set_bool(cJSON *object, const char *key, bool value);
 void cli_set_triple(cJSON *object, const char *key, int64_t x, int64_t y, int64_t z);
+
+/* The keys backend, device and threads; grid and stencil; time_ms. */
+void cli_set_context(cJSON *object, const gsw_context *context);
+void cli_set_matrix(cJSON *object, const gsw_matrix *matrix);
+void cli_set_times(cJSON *object, const cli_times *times);
 
 #endif

@@ -101,9 +101,9 @@ gsw_status bench_open_factor(bench_worker *worker, gsw_factor_kind kind) {
     gsw_status status = gsw_factor_create(worker->context, matrix, &wanted, &worker->factor);
     if (status == GSW_SUCCESS)
         status = gsw_context_synchronize(worker->context);
-    worker->row->result.setup_ms = cli_now_ms() - start;
+    worker->row->setup_ms = cli_now_ms() - start;
     if (bench_factor_info(worker, &info))
-        worker->row->result.buffer_bytes = (double)(info.packed_bytes + info.work_bytes);
+        worker->row->buffer_bytes = (double)(info.packed_bytes + info.work_bytes);
     return status;
 }
 
@@ -121,7 +121,7 @@ static double worse(double a, double b) {
 /* Whatever a solve on the device ran into shows here. */
 gsw_status bench_check_error(bench_worker *worker) {
     bench_case *work = worker->work;
-    double *error = &worker->row->result.max_rel_error;
+    double *error = &worker->row->max_rel_error;
     gsw_status status = GSW_SUCCESS;
     if (worker->x != work->x)
         status = gsw_memory_download(worker->context, work->x, worker->x, work->vector_bytes);
@@ -135,17 +135,16 @@ gsw_status bench_check_error(bench_worker *worker) {
 
 void bench_finish_rates(bench_worker *worker, double effective_bytes, double moved_bytes) {
     bench_row *row = worker->row;
-    cli_result *result = &row->result;
-    double ms = result->time.median;
+    double ms = row->time.median;
     bool away = cli_on_device(&worker->site->place) && !worker->device;
-    result->solve_ms = ms;
-    result->effective_gb_s = effective_bytes / (ms * 1e6);
-    result->moved_gb_s = moved_bytes / (ms * 1e6);
-    result->copy_gb_s = away ? NAN : worker->site->copy_gb_s;
-    result->fraction_of_copy = result->moved_gb_s / result->copy_gb_s;
-    row->checked = strcmp(result->algorithm, WITHOUT_WAITING) != 0;
+    row->solve_ms = ms;
+    row->effective_gb_s = effective_bytes / (ms * 1e6);
+    row->moved_gb_s = moved_bytes / (ms * 1e6);
+    row->copy_gb_s = away ? NAN : worker->site->copy_gb_s;
+    row->fraction_of_copy = row->moved_gb_s / row->copy_gb_s;
+    row->checked = strcmp(row->algorithm, WITHOUT_WAITING) != 0;
     if (row->checked)
-        row->wrong = !(result->max_rel_error <= worker->work->tolerance);
+        row->wrong = !(row->max_rel_error <= worker->work->tolerance);
     else
-        result->max_rel_error = NAN;
+        row->max_rel_error = NAN;
 }

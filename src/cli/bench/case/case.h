@@ -3,7 +3,7 @@
  * Two tables of functions meet in a bench_worker, a contestant at work on a case:
  *   - a bench_task says what is solved: how a case is made and with what a run begins, what
  *     gridsweep calls, how the result is checked, what the figures mean (tasks.h);
- *   - a bench_solver says who solves: gridsweep or a rival (contestant.h). */
+ *   - a bench_solver says who solves: gridsweep, whose functions the task has, or a rival. */
 #ifndef GSW_CLI_BENCH_CASE_H
 #define GSW_CLI_BENCH_CASE_H
 
@@ -17,27 +17,50 @@
 #include "site.h"
 #include "system.h"
 
-/* One line of the results. */
+/* One line of the results. Texts that are NULL, numbers that are NaN and counts below 0 are
+ * unknown; report.c has their keys in the JSON. */
 typedef struct bench_row {
-    cli_result result;
     bench_side side;
+    const char *backend, *device, *driver, *toolkit;
+    const char *stencil, *part, *kind, *algorithm, *cache, *dtype, *factor_dtype, *method, *precond;
+    gsw_grid grid;
+    int64_t threads, iterations;
+    int converged;
+    cli_times time;
+    double residual, setup_ms, factor_ms, solve_ms, iteration_ms, buffer_bytes;
+    double effective_gb_s, moved_gb_s, copy_gb_s, fraction_of_copy, max_rel_error;
+    double speed; /* how much faster than the baseline, or than height 1 */
+    bool checked, wrong;
+    bool missed;        /* of rivals: the residual is beyond the tolerance, but near it */
+    char reason[512];   /* why there are no times; else "" */
     const char *format; /* of the matrix in whole solves */
     int32_t boxes[3];   /* of whole solves: the processes along each axis */
     const char *scope;  /* and of the preconditioner there; NULL: there is none, or one process */
     char settings[128]; /* of whole solves: how multigrid is set; "": it is not */
-    bool checked, wrong;
-    bool missed;      /* of rivals: the residual is beyond the tolerance, but near it */
-    char reason[512]; /* why there are no times; else "" */
-    double gflops, rated_gflops, scaled_residual; /* of HPCG */
-    int32_t height;                               /* of stencil loops: sweeps in a pass, */
-    int64_t tile[3];                              /* points of a tile, */
-    bool chosen;                                  /* whether the model takes this height, */
-    double predicted_ms;                          /* and what it expects of a sweep */
+    double total_with_setup_ms, ratio, ratio_with_setup; /* of whole solves */
+    double gflops, rated_gflops, scaled_residual;        /* of HPCG */
+    int64_t height;                                      /* of stencil loops: sweeps in a pass, */
+    int64_t tile[3];                                     /* points of a tile, */
+    bool chosen;                                         /* whether the model takes this height, */
+    double predicted_ms;                                 /* and what it expects of a sweep */
 } bench_row;
+
+/* A contestant at work on a case: see below. */
+typedef struct bench_worker bench_worker;
+
+/* Who solves. */
+typedef struct bench_solver {
+    gsw_status (*open)(bench_worker *worker);   /* before its first run; fills setup_ms and
+                                                   buffer_bytes of the row */
+    gsw_status (*factor)(bench_worker *worker); /* the first step of a run; NULL: there is none */
+    void (*forget)(bench_worker *worker);       /* frees what factor() makes anew; or NULL */
+    gsw_status (*solve)(bench_worker *worker);  /* the run itself */
+    void (*close)(bench_worker *worker);        /* frees what open() made; NULL: nothing */
+} bench_solver;
 
 /* Who solves, and in whole solves with what. */
 typedef struct bench_contestant {
-    const struct bench_solver *solver;
+    const bench_solver *solver;
     const char *name;
     bench_side side;
     gsw_algorithm algorithm;  /* of gridsweep in sweeps */
@@ -82,7 +105,7 @@ typedef struct bench_case {
 } bench_case;
 
 /* A contestant at work on a case. */
-typedef struct bench_worker {
+struct bench_worker {
     const cli_options *options;
     const bench_contestant *who;
     const bench_site *site;
@@ -96,38 +119,24 @@ typedef struct bench_worker {
     void *x;
     bool device, cold;
     gsw_status status; /* of the last call between events */
-    bench_reason reason;
-} bench_worker;
+};
 
-/* What is solved. All but make() and free() are for a worker; those that return a status return the
- * library's. */
+/* What is solved. All but make() are for a worker; those that return a status return the library's.
+ */
 typedef struct bench_task {
     /* Makes the case of an item; returns an exit code. Free it with bench_free_case() either way.
      */
     int (*make)(const cli_options *options, const bench_plan *plan, const bench_site *site,
                 bench_system *system, const bench_item *item, bench_case *made);
-    gsw_status (*open)(bench_worker *worker);   /* what gridsweep does before its first run */
-    gsw_status (*start)(bench_worker *worker);  /* before a run: its x, or poison */
-    gsw_status (*factor)(bench_worker *worker); /* gridsweep's first step; NULL: there is none */
-    void (*forget)(bench_worker *worker);       /* frees what factor() makes anew; or NULL */
-    gsw_status (*solve)(bench_worker *worker);  /* the run itself, by gridsweep */
-    gsw_status (*check)(bench_worker *worker);  /* after runs: the error in the row */
-    void (*finish)(bench_worker *worker);       /* what the row says besides, from its times */
-    void (*close)(bench_worker *worker);        /* frees what open() made; NULL: nothing */
-    bool from_guess;                            /* each run begins with start() */
-    bool host_clock;                            /* also on a device */
-    int64_t repeats;                            /* 0: as the time that they take says */
+    bench_solver own;                          /* what gridsweep does */
+    gsw_status (*start)(bench_worker *worker); /* before a run: its x, or poison */
+    gsw_status (*check)(bench_worker *worker); /* after runs: the error in the row */
+    void (*finish)(bench_worker *worker);      /* what the row says besides, from its times */
+    bool from_guess;                           /* each run begins with start() */
+    bool host_clock;                           /* also on a device */
+    int64_t repeats;                           /* 0: as the time that they take says */
     double patience_ms; /* a rival on the CPU that takes longer is not repeated; 0: it is */
 } bench_task;
-
-/* Who solves. */
-typedef struct bench_solver {
-    gsw_status (*open)(bench_worker *worker); /* fills setup_ms and buffer_bytes of the row */
-    gsw_status (*factor)(bench_worker *worker);
-    gsw_status (*solve)(bench_worker *worker);
-    void (*forget)(bench_worker *worker); /* before factor(), outside its time */
-    void (*close)(bench_worker *worker);
-} bench_solver;
 
 int bench_no_memory(const cli_options *options);
 

@@ -1,4 +1,4 @@
-/* rivals.c: the way from `gridsweep bench` to the solvers of baselines/. */
+/* rivals.c: see rivals.h. */
 #include "rivals.h"
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +7,6 @@
 #ifdef GSW_HAVE_RIVALS
 #include <rival.h>
 #include <solve_rival.h>
-
-/* ---- Which ---------------------------------------------------------------------------------- */
 
 /* What a list can name: either kind of rival as a bench_rival, and its line in the list of all. */
 typedef struct catalogue {
@@ -93,92 +91,6 @@ int bench_find_rivals(const cli_options *options, bool whole, bench_rivals *out)
     return code == CLI_OK ? add_list(options, &steps, options->ablation, out) : code;
 }
 
-/* ---- One rival ------------------------------------------------------------------------------ */
-
-static int open_sweeps(const bench_rival *rival, const bench_rival_system *system, void **state,
-                       bench_rival_outcome *outcome, bench_reason *reason) {
-    gsw_rival_system wanted = {.grid = system->host->grid,
-                               .stencil = system->host->stencil,
-                               .part = system->part,
-                               .host = &system->host->csr,
-                               .device = system->device,
-                               .stream = system->stream};
-    gsw_rival_cost cost = {0};
-    int failed = rival->sweeps->open(&wanted, state, &cost, reason->text, sizeof reason->text);
-    outcome->setup_ms = cost.setup_ms;
-    outcome->buffer_bytes = cost.buffer_bytes;
-    return failed;
-}
-
-static int open_solves(const bench_rival *rival, const bench_rival_system *system, void **state,
-                       bench_rival_outcome *outcome, bench_reason *reason) {
-    bool plain = system->precond == CLI_PRECOND_NONE;
-    gsw_solve_system wanted = {.matrix = system->host,
-                               .device = system->device,
-                               .stream = system->stream,
-                               .method = system->method,
-                               .precond = plain ? GSW_SOLVE_NO_PRECOND : system->precond,
-                               .rtol = system->rtol,
-                               .max_iterations = system->max_iterations,
-                               .threads = system->threads};
-    gsw_solve_cost cost = {0};
-    int failed = rival->solves->open(&wanted, state, &cost, reason->text, sizeof reason->text);
-    outcome->setup_ms = cost.setup_ms;
-    outcome->buffer_bytes = cost.buffer_bytes;
-    outcome->threads = cost.threads > 0 ? cost.threads : 1;
-    (void)snprintf(outcome->settings, sizeof outcome->settings, "%s", cost.settings);
-    return failed;
-}
-
-static bool refuse(bench_reason *reason, const char *text) {
-    (void)snprintf(reason->text, sizeof reason->text, "%s", text);
-    return false;
-}
-
-bool bench_rival_open(const bench_rival *rival, const bench_rival_system *system, void **state,
-                      bench_rival_outcome *outcome, bench_reason *reason) {
-    reason->text[0] = '\0';
-    if (rival->solves != NULL && rival->solves->open == NULL)
-        return refuse(reason, "not in this build: its library was not found");
-    if (rival->solves != NULL && rival->precond == NULL && system->precond == CLI_PRECOND_MG)
-        return refuse(reason, "it has no multigrid: add ilu0 or ic0 to --precond");
-    if (system->host->csr.index_type != GSW_I32)
-        return refuse(reason, "more entries than 32-bit indices can count");
-    int failed = rival->solves != NULL ? open_solves(rival, system, state, outcome, reason)
-                                       : open_sweeps(rival, system, state, outcome, reason);
-    if (failed != 0 && reason->text[0] == '\0')
-        return refuse(reason, "it gives no reason");
-    return failed == 0;
-}
-
-bool bench_rival_factor(const bench_rival *rival, void *state, bench_reason *reason) {
-    return rival->solves->factor(state, reason->text, sizeof reason->text) == 0;
-}
-
-bool bench_rival_solve(const bench_rival *rival, void *state, const void *b, void *x,
-                       bench_rival_outcome *outcome, bench_reason *reason) {
-    gsw_solve_outcome ended = {0};
-    if (rival->solves == NULL)
-        return rival->sweeps->solve(state, b, x, reason->text, sizeof reason->text) == 0;
-    if (rival->solves->solve(state, b, x, &ended, reason->text, sizeof reason->text) != 0)
-        return false;
-    outcome->iterations = ended.iterations;
-    outcome->converged = ended.converged;
-    return true;
-}
-
-void bench_rival_forget(const bench_rival *rival, void *state) {
-    if (rival->solves != NULL && rival->solves->forget != NULL)
-        rival->solves->forget(state);
-}
-
-void bench_rival_close(const bench_rival *rival, void *state) {
-    if (rival->solves != NULL)
-        rival->solves->close(state);
-    else
-        rival->sweeps->close(state);
-}
-
 #else
 
 int bench_find_rivals(const cli_options *options, bool whole, bench_rivals *out) {
@@ -190,37 +102,6 @@ int bench_find_rivals(const cli_options *options, bool whole, bench_rivals *out)
                      "--%s: this build of the program has no rivals; configure one with "
                      "'cmake -B build -DGSW_BUILD_PERF=ON'",
                      options->compare != NULL ? "compare" : "ablation");
-}
-
-/* No rival is ever found, so none is ever opened. */
-static bool absent(bench_reason *reason) {
-    (void)snprintf(reason->text, sizeof reason->text, "not in this build");
-    return false;
-}
-
-bool bench_rival_open(const bench_rival *rival, const bench_rival_system *system, void **state,
-                      bench_rival_outcome *outcome, bench_reason *reason) {
-    (void)rival, (void)system, (void)state, (void)outcome;
-    return absent(reason);
-}
-
-bool bench_rival_factor(const bench_rival *rival, void *state, bench_reason *reason) {
-    (void)rival, (void)state;
-    return absent(reason);
-}
-
-bool bench_rival_solve(const bench_rival *rival, void *state, const void *b, void *x,
-                       bench_rival_outcome *outcome, bench_reason *reason) {
-    (void)rival, (void)state, (void)b, (void)x, (void)outcome;
-    return absent(reason);
-}
-
-void bench_rival_forget(const bench_rival *rival, void *state) {
-    (void)rival, (void)state;
-}
-
-void bench_rival_close(const bench_rival *rival, void *state) {
-    (void)rival, (void)state;
 }
 
 #endif

@@ -5,6 +5,43 @@
 #include "common/measure.h"
 #include "output/multigrid.h"
 #include "output/progress.h"
+#ifdef GSW_HAVE_RIVALS
+#include <rival.h>
+#endif
+
+/* What is not there stays empty. */
+static void open_device(int number, bench_device *device) {
+#ifdef GSW_HAVE_RIVALS
+    char name[64];
+    if (gsw_device_describe(number, name, device->driver, device->toolkit, sizeof device->driver) !=
+        0)
+        return;
+    device->described = true;
+    device->stream = gsw_device_stream_create(number);
+#else
+    (void)number, (void)device;
+#endif
+}
+
+static void close_device(const bench_device *device) {
+#ifdef GSW_HAVE_RIVALS
+    if (device->stream != NULL)
+        gsw_device_stream_destroy(device->stream);
+#else
+    (void)device;
+#endif
+}
+
+/* In GB/s, bytes read + written; NaN: not known. */
+static double copy_bandwidth(const bench_site *site) {
+    if (!cli_on_device(&site->place))
+        return cli_copy_bandwidth(gsw_context_threads(site->place.host));
+#ifdef GSW_HAVE_RIVALS
+    if (site->device->stream != NULL)
+        return gsw_device_copy_bandwidth(site->device->stream);
+#endif
+    return NAN;
+}
 
 /* The algorithms of the plan that a device must know, as one sweep: the one that asks most. */
 static gsw_sptrsv_options hardest_sweep(const bench_plan *plan) {
@@ -49,7 +86,7 @@ static int open_backend(const cli_options *options, const bench_plan *plan, benc
     else if (bench_contains(&plan->parts, PART_SYMGS))
         work.factor = &factor;
     if (options->backend != GSW_BACKEND_CPU)
-        bench_device_open((int)options->device, &sites->device);
+        open_device((int)options->device, &sites->device);
     work.stream = sites->device.stream;
     sites->count = 1;
     return cli_open_place(&one, &work, &sites->site[0].place);
@@ -86,9 +123,7 @@ static int prepare(const cli_options *options, const bench_plan *plan, bench_sit
     if (plan->mode == MODE_WHOLE)
         return CLI_OK;
     cli_show_line(options, "measuring the copy bandwidth");
-    site->copy_gb_s = cli_on_device(&site->place)
-                          ? bench_device_bandwidth(site->device)
-                          : cli_copy_bandwidth(gsw_context_threads(site->place.host));
+    site->copy_gb_s = copy_bandwidth(site);
     cli_show_line(options, NULL);
     if (!bench_contains(&plan->caches, CACHE_COLD) || site->device->stream != NULL)
         return CLI_OK;
@@ -128,6 +163,6 @@ void bench_close_sites(bench_sites *sites) {
             gsw_memory_free(sites->site[i].place.run, sites->site[i].flush);
         cli_close_place(&sites->site[i].place);
     }
-    bench_device_close(&sites->device);
+    close_device(&sites->device);
     *sites = (bench_sites){0};
 }

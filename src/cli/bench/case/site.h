@@ -3,10 +3,16 @@
 #define GSW_CLI_BENCH_SITE_H
 
 #include "common/place.h"
-#include "device.h"
 #include "plan.h"
 
 #define BENCH_FLUSH_BYTES ((size_t)256 << 20) /* more than the L2 cache of any GPU */
+
+/* What is known about the GPU, through baselines/; a build without them knows nothing. */
+typedef struct bench_device {
+    void *stream; /* NULL: events cannot be had, the host's clock is used */
+    char driver[64], toolkit[64];
+    bool described;
+} bench_device;
 
 /* One for each number of threads. */
 typedef struct bench_site {
