@@ -44,8 +44,7 @@ static int check_on_device(const cli_options *options, const cli_input *input) {
         gsw_status status = gsw_matrix_validate(place.run, &arrays.matrix);
         if (status == GSW_SUCCESS)
             status = gsw_context_synchronize(place.run);
-        if (status != GSW_SUCCESS)
-            code = cli_status(options, place.run, status, CLI_FROM_FILE);
+        code = cli_status(options, place.run, status, CLI_FROM_FILE);
     }
     if (code == CLI_OK)
         cli_print(options, "checked on %s\n", gsw_context_device(place.run));

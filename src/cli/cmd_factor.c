@@ -27,9 +27,7 @@ static int factorise(const cli_options *options, const gsw_factor_options *wante
     job->setup_ms = cli_now_ms() - start;
     if (status == GSW_SUCCESS)
         status = gsw_factor_extract(context, job->factor, GSW_I64, &job->lower, &job->upper);
-    if (status != GSW_SUCCESS)
-        return cli_status(options, context, status, cli_source_of(options));
-    return CLI_OK;
+    return cli_status(options, context, status, cli_source_of(options));
 }
 
 static void report(const cli_options *options, const factor_job *job) {
@@ -46,17 +44,17 @@ static void report(const cli_options *options, const factor_job *job) {
 }
 
 static int write_outputs(const cli_options *options, const factor_job *job) {
+    const char *kind = gsw_factor_kind_name((gsw_factor_kind)options->precond);
     cli_outputs outputs = {0};
     cJSON *json = NULL;
     char comment[80];
-    const char *kind = gsw_factor_kind_name((gsw_factor_kind)options->precond);
+    cli_content content = {.csr = &job->lower, .comment = comment, .context = job->place.host};
     (void)snprintf(comment, sizeof comment, "lower factor L of %s by gridsweep factor", kind);
-    int code =
-        cli_stage_matrix(options, job->place.host, &outputs, options->out_l, &job->lower, comment);
+    int code = cli_stage(options, &outputs, options->out_l, &content);
     if (code == CLI_OK) {
+        content.csr = &job->upper;
         (void)snprintf(comment, sizeof comment, "upper factor U of %s by gridsweep factor", kind);
-        code = cli_stage_matrix(options, job->place.host, &outputs, options->out_u, &job->upper,
-                                comment);
+        code = cli_stage(options, &outputs, options->out_u, &content);
     }
     if (code == CLI_OK && options->json != NULL) {
         json = cli_json(options, CLI_FACTOR);

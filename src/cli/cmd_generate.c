@@ -10,7 +10,6 @@ static int write_matrix(const cli_options *options, gsw_context *context, const 
     cJSON *json = NULL;
     char comment[200];
     const gsw_grid *grid = &input->matrix.grid;
-    int code = CLI_OK;
     gsw_status status = gsw_matrix_to_csr(context, &input->matrix, GSW_FULL, GSW_I64, &csr);
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, CLI_FROM_OPTION);
@@ -19,7 +18,8 @@ static int write_matrix(const cli_options *options, gsw_context *context, const 
                    "gridsweep %s problem %.60s, grid %lld x %lld x %lld, %s", gsw_version(),
                    options->problem, (long long)grid->nx, (long long)grid->ny, (long long)grid->nz,
                    gsw_stencil_name(&input->matrix.stencil));
-    code = cli_stage_matrix(options, context, &outputs, options->out, &csr, comment);
+    int code = cli_stage(options, &outputs, options->out,
+                         &(cli_content){.csr = &csr, .comment = comment, .context = context});
     if (code == CLI_OK && options->json != NULL) {
         json = cli_json(options, CLI_GENERATE);
         cli_set_matrix(json, &input->matrix);

@@ -18,12 +18,11 @@ static int check_multigrid(const cli_options *options) {
                                                  OPT_MG_PRECISION, OPT_MG_INFO,     OPT_END};
     static const cli_option_id of_factors[] = {OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION, OPT_END};
     const bool multigrid = options->precond == CLI_PRECOND_MG;
-    if (options->precond == CLI_PRECOND_AUTO)
-        return CLI_OK; /* the options of what is chosen count */
-    const cli_option_id id = cli_first_given(options, multigrid ? of_factors : of_multigrid);
-    return id == OPT_END ? CLI_OK
-                         : cli_usage(options, "--%s is not for --precond %s",
-                                     cli_option_get(id)->name, cli_precond_name(options->precond));
+    char why[64];
+    (void)snprintf(why, sizeof why, "is not for --precond %s", cli_precond_name(options->precond));
+    return options->precond == CLI_PRECOND_AUTO /* the options of what is chosen count */
+               ? CLI_OK
+               : cli_refuse(options, multigrid ? of_factors : of_multigrid, why);
 }
 
 /* Refuses options that would do nothing. */
@@ -127,9 +126,7 @@ static int fetch(const cli_options *options, cli_solve *job) {
     if (cli_processes() == 1)
         return cli_download(options, &job->place, &job->arrays, job->x, vector_bytes(job));
     const gsw_status status = cli_boxes_collect(&job->boxes, job->x);
-    return status == GSW_SUCCESS
-               ? CLI_OK
-               : cli_status(options, job->place.run, status, cli_source_of(options));
+    return cli_status(options, job->place.run, status, cli_source_of(options));
 }
 
 /* ---- The solver ----------------------------------------------------------------------------- */

@@ -120,8 +120,11 @@ static int write_outputs(const cli_options *options, const sptrsv_job *job) {
     cJSON *json = NULL;
     int code = CLI_OK;
     if (options->out != NULL)
-        code = cli_stage_vector(options, job->place.host, &outputs, options->out, job->x,
-                                job->input.rows, "solution x of T x = b by gridsweep sptrsv");
+        code = cli_stage(options, &outputs, options->out,
+                         &(cli_content){.values = job->x,
+                                        .count = job->input.rows,
+                                        .comment = "solution x of T x = b by gridsweep sptrsv",
+                                        .context = job->place.host});
     if (code == CLI_OK && options->json != NULL) {
         json = cli_json(options, CLI_SPTRSV);
         cli_set_context(json, job->place.run);

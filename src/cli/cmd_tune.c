@@ -110,9 +110,7 @@ static int read_table(const cli_options *options, gsw_tuning *table) {
     gsw_status status = gsw_context_create(&plain, &context);
     if (status == GSW_SUCCESS)
         status = gsw_context_tuning(context, table);
-    int code = CLI_OK;
-    if (status != GSW_SUCCESS)
-        code = cli_status(options, context, status, CLI_FROM_OPTION);
+    const int code = cli_status(options, context, status, CLI_FROM_OPTION);
     gsw_context_destroy(context);
     return code;
 }

@@ -2,7 +2,6 @@
 #include "commands.h"
 #include <string.h>
 #include "cmd.h"
-#include "common/nearest.h"
 #include "output/output.h"
 #include "help.h"
 #include "help_json.h"
@@ -63,37 +62,13 @@ static const cli_option_id factor_options[] = {
     OPT_DEVICE,  OPT_END};
 static const cli_option_id generate_options[] = {OPT_PROBLEM, OPT_STENCIL, OPT_OUT_MATRIX,
                                                  OPT_JSON,    OPT_QUIET,   OPT_END};
-static const cli_option_id bench_options[] = {OPT_BENCH_STENCIL,
-                                              OPT_BENCH_SIZE,
-                                              OPT_BENCH_PART,
-                                              OPT_BENCH_PRECISION,
-                                              OPT_BENCH_ALGORITHM,
-                                              OPT_BENCH_COMPARE,
-                                              OPT_BENCH_WHOLE_SOLVE,
-                                              OPT_BENCH_PROBLEM,
-                                              OPT_BENCH_PRECOND,
-                                              OPT_BENCH_BACKEND,
-                                              OPT_JSON,
-                                              OPT_QUIET,
-                                              OPT_RHS,
-                                              OPT_METHOD,
-                                              OPT_RTOL,
-                                              OPT_MAX_ITER,
-                                              OPT_MG_CYCLE,
-                                              OPT_MG_SMOOTHER,
-                                              OPT_MG_THETA,
-                                              OPT_MG_PRECISION,
-                                              OPT_BENCH_REPEATS,
-                                              OPT_BENCH_HPCG,
-                                              OPT_BENCH_ABLATION,
-                                              OPT_BENCH_CACHE,
-                                              OPT_BENCH_HEIGHTS,
-                                              OPT_BENCH_THREADS,
-                                              OPT_SCOPE,
-                                              OPT_BOXES,
-                                              OPT_WAIT_LIMIT,
-                                              OPT_DEVICE,
-                                              OPT_END};
+static const cli_option_id bench_options[] = {
+    OPT_BENCH_STENCIL, OPT_SIZE, OPT_BENCH_PART, OPT_PRECISION, OPT_BENCH_ALGORITHM, OPT_COMPARE,
+    OPT_WHOLE_SOLVE, OPT_BENCH_PROBLEM, OPT_BENCH_PRECOND, OPT_BENCH_BACKEND, OPT_JSON, OPT_QUIET,
+    /* Less common ones. */
+    OPT_RHS, OPT_METHOD, OPT_RTOL, OPT_MAX_ITER, OPT_MG_CYCLE, OPT_MG_SMOOTHER, OPT_MG_THETA,
+    OPT_MG_PRECISION, OPT_BENCH_REPEATS, OPT_HPCG, OPT_ABLATION, OPT_CACHE, OPT_HEIGHTS,
+    OPT_BENCH_THREADS, OPT_SCOPE, OPT_BOXES, OPT_WAIT_LIMIT, OPT_DEVICE, OPT_END};
 static const cli_option_id tune_options[] = {OPT_BACKEND, OPT_THREADS, OPT_DEVICE,
                                              OPT_JSON,    OPT_QUIET,   OPT_END};
 

@@ -40,26 +40,30 @@ static void print_option(FILE *stream, const cli_option *option) {
                       HELP_INDENT);
 }
 
+/* Takes the next line of a text; false at its end. */
+static bool next_line(const char **text, char line[1024]) {
+    const size_t length = strcspn(*text, "\n");
+    if (**text == '\0')
+        return false;
+    (void)snprintf(line, 1024, "%.*s", (int)length, *text);
+    *text += length + ((*text)[length] == '\n');
+    return true;
+}
+
 /* The first so many paragraphs, with an empty line between two. */
 static void print_paragraphs(FILE *stream, const char *text, int count) {
     char paragraph[1024];
-    for (int i = 0; i < count && *text != '\0'; i++) {
-        size_t length = strcspn(text, "\n");
-        (void)snprintf(paragraph, sizeof paragraph, "%.*s", (int)length, text);
+    for (int i = 0; i < count && next_line(&text, paragraph); i++) {
         if (i > 0)
             fputc('\n', stream);
         cli_print_wrapped(stream, paragraph, HELP_WIDTH, 0, 0);
-        text += length + (text[length] == '\n');
     }
 }
 
-/* Calls for each line of a text that consists of lines. */
-static void print_lines(FILE *stream, const char *prefix, const char *lines) {
-    while (*lines != '\0') {
-        int length = (int)strcspn(lines, "\n");
-        fprintf(stream, "%s%.*s\n", prefix, length, lines);
-        lines += length + (lines[length] == '\n');
-    }
+static void print_lines(FILE *stream, const char *lines) {
+    char line[1024];
+    while (next_line(&lines, line))
+        fprintf(stream, "  %s\n", line);
 }
 
 static const char exit_codes[] = "0  success\n"
@@ -82,13 +86,12 @@ void cli_help_program(FILE *stream, const cli_command *commands) {
           "  --version  show the version\n\n"
           "Exit status:\n",
           stream);
-    print_lines(stream, "  ", exit_codes);
+    print_lines(stream, exit_codes);
     fputs("\nExamples:\n", stream);
-    print_lines(stream, "  ",
-                "gridsweep generate --problem poisson:64x64x64 --out A.mtx\n"
-                "gridsweep solve A.mtx\n"
-                "gridsweep solve --problem lognormal:60x220x85\n"
-                "gridsweep bench --stencil D3N7,D3N27 --size 64,128\n");
+    print_lines(stream, "gridsweep generate --problem poisson:64x64x64 --out A.mtx\n"
+                        "gridsweep solve A.mtx\n"
+                        "gridsweep solve --problem lognormal:60x220x85\n"
+                        "gridsweep bench --stencil D3N7,D3N27 --size 64,128\n");
 }
 
 /* The groups of --help-all: the first option of each. */
@@ -138,7 +141,7 @@ void cli_help_command(FILE *stream, const cli_command *command, bool all) {
     print_option(stream, cli_option_get(OPT_HELP));
     print_option(stream, cli_option_get(OPT_HELP_ALL));
     fputs("\nExamples:\n", stream);
-    print_lines(stream, "  ", command->examples);
+    print_lines(stream, command->examples);
     if (!all && command->options[shown] != OPT_END)
         fprintf(stream, "\n'gridsweep %s --help-all' shows all options.\n", command->name);
 }
@@ -179,36 +182,26 @@ static void print_man_option(FILE *stream, const cli_option *option) {
 
 /* Lines as they are, each with its special characters escaped. */
 static void print_man_lines(FILE *stream, const char *lines) {
+    char line[1024];
     fputs(".nf\n", stream);
-    char line[256];
-    while (*lines != '\0') {
-        size_t length = strcspn(lines, "\n");
-        (void)snprintf(line, sizeof line, "%.*s", (int)length, lines);
+    while (next_line(&lines, line)) {
         print_roff(stream, line);
         fputc('\n', stream);
-        lines += length + (lines[length] == '\n');
     }
     fputs(".fi\n", stream);
-}
-
-static void print_man_paragraphs(FILE *stream, const char *text) {
-    char paragraph[1024];
-    for (bool first = true; *text != '\0'; first = false) {
-        size_t length = strcspn(text, "\n");
-        (void)snprintf(paragraph, sizeof paragraph, "%.*s", (int)length, text);
-        if (!first)
-            fputs(".PP\n", stream);
-        print_roff(stream, paragraph);
-        fputc('\n', stream);
-        text += length + (text[length] == '\n');
-    }
 }
 
 static void print_man_command(FILE *stream, const cli_command *command) {
     fprintf(stream, ".SS gridsweep %s ", command->name);
     print_roff(stream, command->arguments);
     fputc('\n', stream);
-    print_man_paragraphs(stream, command->description);
+    const char *text = command->description;
+    char paragraph[1024];
+    for (bool first = true; next_line(&text, paragraph); first = false) {
+        fputs(first ? "" : ".PP\n", stream);
+        print_roff(stream, paragraph);
+        fputc('\n', stream);
+    }
     print_groups(stream, command, ".PP\n.I ", "", print_man_option);
 }
 

@@ -5,7 +5,6 @@
 #include <gridsweep/solve.h>
 #include "common/input.h"
 #include "output/boxes.h"
-#include "output/history.h"
 #include "output/progress.h"
 
 typedef char cli_device_name[160];

@@ -172,8 +172,11 @@ int cli_solve_write(const cli_options *options, const cli_solve *job, bool solve
     cJSON *json = NULL;
     int code = CLI_OK;
     if (solved && options->out != NULL)
-        code = cli_stage_vector(options, job->place.host, &outputs, options->out, job->x,
-                                job->input.rows, "solution x of A x = b by gridsweep solve");
+        code = cli_stage(options, &outputs, options->out,
+                         &(cli_content){.values = job->x,
+                                        .count = job->input.rows,
+                                        .comment = "solution x of A x = b by gridsweep solve",
+                                        .context = job->place.host});
     if (code == CLI_OK && options->json != NULL)
         json = make_json(options, job);
     return cli_finish(options, &outputs, code, json);

@@ -107,7 +107,7 @@ static int take_csr(const cli_options *options, gsw_context *host, const bench_i
     gsw_status status =
         gsw_matrix_from_csr(host, &system->grid, &system->stencil, &csr, &made->host);
     made->exact = made->host;
-    return status == GSW_SUCCESS ? CLI_OK : cli_status(options, host, status, CLI_FROM_OPTION);
+    return cli_status(options, host, status, CLI_FROM_OPTION);
 }
 
 static int make_reference(const cli_options *options, const bench_plan *plan, gsw_context *host,

@@ -31,7 +31,7 @@ static int make(const cli_options *options, const bench_plan *plan, const bench_
         return code;
     gsw_context *context = site->place.run;
     gsw_status status = gsw_memory_alloc(context, made->vector_bytes, &made->work);
-    return status == GSW_SUCCESS ? CLI_OK : cli_status(options, context, status, CLI_FROM_OPTION);
+    return cli_status(options, context, status, CLI_FROM_OPTION);
 }
 
 static gsw_status open_task(bench_worker *worker) {

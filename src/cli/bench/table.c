@@ -232,8 +232,7 @@ static void fit_names(const bench_plan *plan, bench_table *table) {
     for (int i = 0; i < plan->stencils; i++) {
         widen(&column[COLUMN_STENCIL], gsw_stencil_name(&plan->stencil[i]));
         for (int j = 0; j < plan->sizes; j++) {
-            if (bench_parse_size(plan->size[j], &plan->stencil[i], &row.grid) != GSW_SUCCESS)
-                continue;
+            row.grid = plan->grid[i][j];
             column[COLUMN_SIZE].cell(&row, 0, text);
             widen(&column[COLUMN_SIZE], text);
         }

@@ -49,7 +49,7 @@ static int load(const cli_options *options, gsw_context *host, bench_case *made)
     if (status == GSW_SUCCESS)
         status =
             gsw_matrix_from_csr(host, &matrix->grid, &matrix->stencil, &made->csr, &made->host_csr);
-    return status == GSW_SUCCESS ? CLI_OK : cli_status(options, host, status, CLI_FROM_OPTION);
+    return cli_status(options, host, status, CLI_FROM_OPTION);
 }
 
 static int copy(const cli_options *options, const bench_site *site, bench_case *made) {
@@ -58,8 +58,7 @@ static int copy(const cli_options *options, const bench_site *site, bench_case *
     if (code != CLI_OK || !cli_on_device(place))
         return code;
     gsw_status status = gsw_matrix_upload(place->run, &made->host_csr, &made->device_csr);
-    return status == GSW_SUCCESS ? CLI_OK
-                                 : cli_status(options, place->run, status, CLI_FROM_OPTION);
+    return cli_status(options, place->run, status, CLI_FROM_OPTION);
 }
 
 /* Brings each of several processes its box of the system, which the first one has. */
@@ -78,8 +77,7 @@ static int distribute(const cli_options *options, const bench_site *site, bench_
     made->vector_bytes = boxes->points * sizeof(double);
     made->arrays = cli_boxes_arrays(boxes);
     gsw_status status = cli_boxes_distribute(boxes, made->b, made->x);
-    return status == GSW_SUCCESS ? CLI_OK
-                                 : cli_status(options, site->place.run, status, CLI_FROM_OPTION);
+    return cli_status(options, site->place.run, status, CLI_FROM_OPTION);
 }
 
 static void print_plan(const cli_options *options, const bench_plan *plan, const bench_site *site,

@@ -195,7 +195,7 @@ static int read_matrix(const cli_options *options, gsw_context *context, gsw_csr
         return code;
     gsw_status status = gsw_mm_parse_matrix(context, file.name, file.bytes, file.size, csr);
     free(file.bytes);
-    return status == GSW_SUCCESS ? CLI_OK : cli_status(options, context, status, CLI_FROM_FILE);
+    return cli_status(options, context, status, CLI_FROM_FILE);
 }
 
 static int load_file(const cli_options *options, gsw_context *context, cli_input *input) {

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <gridsweep/partition.h>
-#include "nearest.h"
 #include "options.h"
 
 /* Most threads: so many for each processor, but at least so many. */
@@ -69,10 +68,10 @@ static const cli_option table[OPT_COUNT] = {
                            " (default: D3N7). With --whole-solve: the stencil of a "
                            "random problem",
                            TEXT(stencil)},
-    [OPT_BENCH_SIZE] = {"size", "LIST",
-                        "grids: N is a cube (a square for 2D stencils), NXxNYxNZ any grid "
-                        "(default: 64,128)",
-                        TEXT(sizes)},
+    [OPT_SIZE] = {"size", "LIST",
+                  "grids: N is a cube (a square for 2D stencils), NXxNYxNZ any grid "
+                  "(default: 64,128)",
+                  TEXT(sizes)},
     [OPT_GRID] = {"grid", "XxYxZ",
                   "grid of FILE.mtx, which the program otherwise finds; a periodic grid "
                   "needs this option",
@@ -180,47 +179,45 @@ static const cli_option table[OPT_COUNT] = {
          "precision of the multigrid cycle; its set-up and everything around it are "
          "in f64 (default: f32; with gmres f64)",
          CHOICE(mg_precision, dtype_choices)},
-    [OPT_BENCH_PRECISION] =
-        {"precision", "LIST",
-         "f64; f32: coefficients and vectors; f32-factor: f32 coefficients, f64 "
-         "vectors (default: f64)",
-         TEXT(precisions)},
+    [OPT_PRECISION] = {"precision", "LIST",
+                       "f64; f32: coefficients and vectors; f32-factor: f32 coefficients, f64 "
+                       "vectors (default: f64)",
+                       TEXT(precisions)},
     [OPT_REPEATS] = {"repeats", "N", "solve N times and report the median (default: 5)",
                      INTEGER(repeats, 1, 1000000)},
     [OPT_BENCH_REPEATS] = {"repeats", "N",
                            "timed runs per case (default: at least 10, more if they are short)",
                            INTEGER(repeats, 1, 1000000)},
     [OPT_NO_CHECK] = {"no-check", NULL, "do not compare with the reference sweep", FLAG(no_check)},
-    [OPT_BENCH_WHOLE_SOLVE] = {"whole-solve", NULL,
-                               "time whole Krylov solves of --problem instead of sweeps, from "
-                               "coefficients and right-hand side to the solution",
-                               FLAG(whole_solve)},
-    [OPT_BENCH_HPCG] = {"hpcg", NULL,
-                        "run HPCG's algorithm instead of sweeps, on each grid of --size (default: "
-                        "104), and rate it by HPCG's count of operations",
-                        FLAG(hpcg)},
-    [OPT_BENCH_COMPARE] = {"compare", "[LIST]",
-                           "also time other solvers, all or the named ones: cusparse, levels, "
-                           "syncfree-warp, syncfree-thread, serial, petsc. With --whole-solve: "
-                           "cusparse, cusparse-upper, petsc, petsc-gamg, hypre-pfmg, hypre-smg, "
-                           "hypre-boomeramg. This option needs a build with GSW_BUILD_PERF",
-                           OPTIONAL_TEXT(compare)},
-    [OPT_BENCH_ABLATION] =
-        {"ablation", "[LIST]",
-         "also time the steps from a plain partition into tasks to the published "
-         "line algorithm, all or the named ones; lower part in f64 on a GPU. This "
-         "option needs a build with GSW_BUILD_PERF",
-         OPTIONAL_TEXT(ablation)},
-    [OPT_BENCH_CACHE] = {"cache", "LIST",
-                         "warm: repeated runs. cold: the program overwrites the GPU's L2 cache "
-                         "before each run (default: warm)",
-                         TEXT(caches)},
-    [OPT_BENCH_HEIGHTS] = {"heights", "LIST",
-                           "with --part relax: sweeps in a pass over memory, such as 1-8 or 1,2,4. "
-                           "Times are those of one sweep; 'predicted' is the time that the "
-                           "library's model expects, * the height that it chooses, 'gain' how much "
-                           "faster than height 1 (default: 1-8)",
-                           TEXT(heights)},
+    [OPT_WHOLE_SOLVE] = {"whole-solve", NULL,
+                         "time whole Krylov solves of --problem instead of sweeps, from "
+                         "coefficients and right-hand side to the solution",
+                         FLAG(whole_solve)},
+    [OPT_HPCG] = {"hpcg", NULL,
+                  "run HPCG's algorithm instead of sweeps, on each grid of --size (default: "
+                  "104), and rate it by HPCG's count of operations",
+                  FLAG(hpcg)},
+    [OPT_COMPARE] = {"compare", "[LIST]",
+                     "also time other solvers, all or the named ones: cusparse, levels, "
+                     "syncfree-warp, syncfree-thread, serial, petsc. With --whole-solve: "
+                     "cusparse, cusparse-upper, petsc, petsc-gamg, hypre-pfmg, hypre-smg, "
+                     "hypre-boomeramg. This option needs a build with GSW_BUILD_PERF",
+                     OPTIONAL_TEXT(compare)},
+    [OPT_ABLATION] = {"ablation", "[LIST]",
+                      "also time the steps from a plain partition into tasks to the published "
+                      "line algorithm, all or the named ones; lower part in f64 on a GPU. This "
+                      "option needs a build with GSW_BUILD_PERF",
+                      OPTIONAL_TEXT(ablation)},
+    [OPT_CACHE] = {"cache", "LIST",
+                   "warm: repeated runs. cold: the program overwrites the GPU's L2 cache "
+                   "before each run (default: warm)",
+                   TEXT(caches)},
+    [OPT_HEIGHTS] = {"heights", "LIST",
+                     "with --part relax: sweeps in a pass over memory, such as 1-8 or 1,2,4. "
+                     "Times are those of one sweep; 'predicted' is the time that the "
+                     "library's model expects, * the height that it chooses, 'gain' how much "
+                     "faster than height 1 (default: 1-8)",
+                     TEXT(heights)},
     [OPT_BACKEND] = {"backend", "auto|cpu|cuda|reference",
                      "where to run. auto is cuda if it is built in, a device answers and it can "
                      "do the work; otherwise it is cpu. reference is slow: plain loops with one "
@@ -290,10 +287,8 @@ bool cli_given(const cli_options *options, cli_option_id id) {
     return (options->given >> id & 1) != 0;
 }
 
-cli_option_id cli_first_given(const cli_options *options, const cli_option_id *list) {
-    while (*list != OPT_END && !cli_given(options, *list))
-        list++;
-    return *list;
+const char *cli_text(const cli_options *options, cli_option_id id) {
+    return *(const char *const *)(const void *)((const char *)options + table[id].offset);
 }
 
 /* ---- Errors --------------------------------------------------------------------------------- */
@@ -329,6 +324,12 @@ int cli_usage(const cli_options *options, const char *format, ...) {
     va_end(arguments);
     fprintf(stderr, "Try 'gridsweep %s --help'.\n", options->command->name);
     return CLI_USAGE;
+}
+
+int cli_refuse(const cli_options *options, const cli_option_id *list, const char *why) {
+    while (*list != OPT_END && !cli_given(options, *list))
+        list++;
+    return *list == OPT_END ? CLI_OK : cli_usage(options, "--%s %s", table[*list].name, why);
 }
 
 const char *cli_reason(int error) {
@@ -375,6 +376,8 @@ static int exit_code(gsw_status status, cli_source source) {
 int cli_status(const cli_options *options, const gsw_context *context, gsw_status status,
                cli_source source) {
     int code = exit_code(status, source);
+    if (status == GSW_SUCCESS)
+        return CLI_OK;
     const char *message = gsw_context_message(context);
     if (message[0] == '\0')
         message = gsw_status_text(status);
@@ -386,6 +389,52 @@ int cli_status(const cli_options *options, const gsw_context *context, gsw_statu
         return cli_usage(options, "%s", message);
     cli_error(options, "%s", message);
     return code;
+}
+
+/* ---- The distance of words, counted in typing errors ------------------------------------------
+ */
+
+enum { LONGEST = 31, MOST_ERRORS = 2, LETTERS_PER_ERROR = 3 };
+
+static int least(int a, int b) {
+    return a < b ? a : b;
+}
+
+/* Letters missing, added, wrong, or in the wrong order of two neighbours (Damerau's errors, no
+ * letter in two of them). Words are at most LONGEST letters long. */
+static int distance(const char *a, const char *b) {
+    const int m = (int)strlen(a), n = (int)strlen(b);
+    int d[LONGEST + 1][LONGEST + 1]; /* of the first i letters of a and the first j of b */
+    for (int i = 0; i <= m; i++)
+        for (int j = 0; j <= n; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            d[i][j] = least(d[i - 1][j - 1] + (a[i - 1] != b[j - 1]),
+                            1 + least(d[i - 1][j], d[i][j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
+        }
+    return d[m][n];
+}
+
+const char *cli_nearest(const char *word, const char *const *words) {
+    const size_t length = strlen(word);
+    if (length > LONGEST)
+        return NULL;
+    int most = least(MOST_ERRORS, (int)(length + LETTERS_PER_ERROR - 1) / LETTERS_PER_ERROR);
+    const char *nearest = NULL;
+    for (; *words != NULL; words++) {
+        if (strlen(*words) > LONGEST)
+            continue;
+        const int errors = distance(word, *words);
+        if (errors <= most && errors < (int)length) {
+            nearest = *words;
+            most = errors - 1; /* the first of several */
+        }
+    }
+    return nearest;
 }
 
 /* ---- Parsing -------------------------------------------------------------------------------- */

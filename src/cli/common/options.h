@@ -62,7 +62,7 @@ typedef enum cli_option_id {
     OPT_BENCH_PROBLEM,
     OPT_STENCIL,
     OPT_BENCH_STENCIL,
-    OPT_BENCH_SIZE,
+    OPT_SIZE,
     OPT_GRID,
     OPT_RHS,
     OPT_X0,
@@ -91,16 +91,16 @@ typedef enum cli_option_id {
     OPT_MG_INFO,
     OPT_FACTOR_PRECISION, /* precision */
     OPT_MG_PRECISION,
-    OPT_BENCH_PRECISION,
+    OPT_PRECISION,
     OPT_REPEATS, /* measurement */
     OPT_BENCH_REPEATS,
     OPT_NO_CHECK,
-    OPT_BENCH_WHOLE_SOLVE,
-    OPT_BENCH_HPCG,
-    OPT_BENCH_COMPARE,
-    OPT_BENCH_ABLATION,
-    OPT_BENCH_CACHE,
-    OPT_BENCH_HEIGHTS,
+    OPT_WHOLE_SOLVE,
+    OPT_HPCG,
+    OPT_COMPARE,
+    OPT_ABLATION,
+    OPT_CACHE,
+    OPT_HEIGHTS,
     OPT_BACKEND, /* place to run */
     OPT_SCOPE,
     OPT_OVERLAP,
@@ -163,9 +163,8 @@ const cli_option *cli_option_get(cli_option_id id);
 /* Whether the option is on the command line. */
 bool cli_given(const cli_options *options, cli_option_id id);
 
-/* The first option of a list, which ends with OPT_END, that is on the command line; OPT_END where
- * none is. */
-cli_option_id cli_first_given(const cli_options *options, const cli_option_id *list);
+/* The value of an option that is a text; NULL: not given. */
+const char *cli_text(const cli_options *options, cli_option_id id);
 
 /* Fills *options from the arguments (argv[0] is the subcommand). Returns CLI_OK, CLI_USAGE after a
  * message, or CLI_OK with *help set for --help and --help-all. */
@@ -182,16 +181,24 @@ const char *cli_last_error(void);
 int cli_usage(const cli_options *options, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Refuses the options of a list, which ends with OPT_END: "--NAME WHY". Returns CLI_OK where none
+ * of them is on the command line. */
+int cli_refuse(const cli_options *options, const cli_option_id *list, const char *why);
+
 /* What an errno means; valid until the next call. */
 const char *cli_reason(int error);
 
 /* Where the matrix comes from. */
 cli_source cli_source_of(const cli_options *options);
 
-/* Reports a failed library call with the context's message and returns the exit code that belongs
- * to the status. */
+/* Reports a library call that failed, with the context's message. Returns the exit code that
+ * belongs to the status. */
 int cli_status(const cli_options *options, const gsw_context *context, gsw_status status,
                cli_source source);
+
+/* The word of a list (its end is NULL) that differs least from `word`: one typing error in three
+ * letters, at most two in all. NULL where none is that near. */
+const char *cli_nearest(const char *word, const char *const *words);
 
 /* A whole text as an integer in [minimum, maximum]. */
 bool cli_parse_integer(const char *text, int64_t minimum, int64_t maximum, int64_t *value);

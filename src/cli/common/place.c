@@ -133,8 +133,7 @@ int cli_upload(const cli_options *options, const cli_place *place, const gsw_mat
     if (status == GSW_SUCCESS)
         status = upload_vector(place->run, x, bytes, &arrays->x);
     arrays->upload_ms = cli_now_ms() - start;
-    return status == GSW_SUCCESS ? CLI_OK
-                                 : cli_status(options, place->run, status, CLI_FROM_OPTION);
+    return cli_status(options, place->run, status, CLI_FROM_OPTION);
 }
 
 int cli_download(const cli_options *options, const cli_place *place, cli_arrays *arrays, void *x,
@@ -144,8 +143,7 @@ int cli_download(const cli_options *options, const cli_place *place, cli_arrays 
     double start = cli_now_ms();
     gsw_status status = gsw_memory_download(place->run, x, arrays->x, bytes);
     arrays->download_ms = cli_now_ms() - start;
-    return status == GSW_SUCCESS ? CLI_OK
-                                 : cli_status(options, place->run, status, CLI_FROM_OPTION);
+    return cli_status(options, place->run, status, CLI_FROM_OPTION);
 }
 
 void cli_arrays_free(const cli_place *place, cli_arrays *arrays) {

@@ -124,47 +124,6 @@ void cli_processes_end(int code) {
     (void)MPI_Finalize();
 }
 
-int cli_processes_agree(const cli_options *options, int code) {
-    char message[MESSAGE_SIZE];
-    if (process_count == 1)
-        return code;
-    int failed = code != CLI_OK ? own_rank : process_count, lowest = process_count;
-    (void)MPI_Allreduce(&failed, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (lowest == process_count)
-        return CLI_OK;
-    (void)snprintf(message, sizeof message, "%s", cli_last_error());
-    (void)MPI_Bcast(&code, 1, MPI_INT, lowest, MPI_COMM_WORLD);
-    (void)MPI_Bcast(message, sizeof message, MPI_CHAR, lowest, MPI_COMM_WORLD);
-    if (own_rank == 0 && lowest > 0)
-        cli_error(options, "process %d: %s", lowest, message);
-    return code;
-}
-
-void cli_processes_share(void *data, size_t bytes) {
-    if (process_count > 1)
-        (void)MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-}
-
-void cli_processes_collect(const void *own, size_t bytes, void *all) {
-    if (process_count > 1)
-        (void)MPI_Gather(own, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-    else
-        memcpy(all, own, bytes);
-}
-
-int cli_transport_open(const cli_options *options, gsw_context *context,
-                       gsw_transport **transport) {
-    *transport = NULL;
-    if (process_count == 1)
-        return CLI_OK;
-    gsw_status status = gsw_mpi_transport_create(context, MPI_COMM_WORLD, transport);
-    return status == GSW_SUCCESS ? CLI_OK : cli_status(options, context, status, CLI_FROM_OPTION);
-}
-
-void cli_transport_close(gsw_transport *transport) {
-    gsw_mpi_transport_destroy(transport);
-}
-
 #else
 
 /* The first of several variables that is set, or -1. */
@@ -197,30 +156,61 @@ void cli_processes_end(int code) {
     (void)code;
 }
 
+#endif
+
 int cli_processes_agree(const cli_options *options, int code) {
+#ifdef GSW_HAVE_MPI
+    char message[MESSAGE_SIZE];
+    int failed = code != CLI_OK ? own_rank : process_count, lowest = process_count;
+    if (process_count == 1)
+        return code;
+    (void)MPI_Allreduce(&failed, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (lowest == process_count)
+        return CLI_OK;
+    (void)snprintf(message, sizeof message, "%s", cli_last_error());
+    (void)MPI_Bcast(&code, 1, MPI_INT, lowest, MPI_COMM_WORLD);
+    (void)MPI_Bcast(message, sizeof message, MPI_CHAR, lowest, MPI_COMM_WORLD);
+    if (own_rank == 0 && lowest > 0)
+        cli_error(options, "process %d: %s", lowest, message);
+#else
     (void)options;
+#endif
     return code;
 }
 
 void cli_processes_share(void *data, size_t bytes) {
-    (void)data;
-    (void)bytes;
+#ifdef GSW_HAVE_MPI
+    if (process_count > 1)
+        (void)MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+#else
+    (void)data, (void)bytes;
+#endif
 }
 
 void cli_processes_collect(const void *own, size_t bytes, void *all) {
-    memcpy(all, own, bytes);
+    if (process_count == 1)
+        memcpy(all, own, bytes);
+#ifdef GSW_HAVE_MPI
+    else
+        (void)MPI_Gather(own, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+#endif
 }
 
 int cli_transport_open(const cli_options *options, gsw_context *context,
                        gsw_transport **transport) {
-    (void)options;
-    (void)context;
     *transport = NULL;
-    return CLI_OK;
+    gsw_status status = GSW_SUCCESS;
+#ifdef GSW_HAVE_MPI
+    if (process_count > 1)
+        status = gsw_mpi_transport_create(context, MPI_COMM_WORLD, transport);
+#endif
+    return cli_status(options, context, status, CLI_FROM_OPTION);
 }
 
 void cli_transport_close(gsw_transport *transport) {
+#ifdef GSW_HAVE_MPI
+    gsw_mpi_transport_destroy(transport);
+#else
     (void)transport;
-}
-
 #endif
+}

@@ -139,15 +139,18 @@ void cli_boxes_print(const cli_options *options, const cli_boxes *boxes, const g
 }
 
 int cli_boxes_refuse(const cli_options *options) {
-    static const cli_option_id single[] = {OPT_MG_INFO, OPT_FACTOR_PRECISION, OPT_MG_PRECISION,
-                                           OPT_EISENSTAT, OPT_END};
-    for (const cli_option_id *id = single; *id != OPT_END && cli_processes() > 1; id++)
-        if (cli_given(options, *id) &&
-            !(*id == OPT_MG_PRECISION && options->backend == GSW_BACKEND_CUDA))
-            return cli_usage(options, "--%s is for a single process", cli_option_get(*id)->name);
-    if (cli_processes() > 1 && options->mg_smoother == GSW_SMOOTHER_MULTICOLOR)
-        return cli_usage(options, "--mg-smoother multicolor is for a single process");
-    return CLI_OK;
+    static const cli_option_id single[] = {OPT_MG_INFO, OPT_FACTOR_PRECISION, OPT_EISENSTAT,
+                                           OPT_END};
+    static const cli_option_id cycle[] = {OPT_MG_PRECISION, OPT_END};
+    static const char why[] = "is for a single process";
+    if (cli_processes() == 1)
+        return CLI_OK;
+    int code = cli_refuse(options, single, why);
+    if (code == CLI_OK && options->backend != GSW_BACKEND_CUDA)
+        code = cli_refuse(options, cycle, why);
+    if (code == CLI_OK && options->mg_smoother == GSW_SMOOTHER_MULTICOLOR)
+        code = cli_usage(options, "--mg-smoother multicolor %s", why);
+    return code;
 }
 
 cli_arrays cli_boxes_arrays(const cli_boxes *boxes) {

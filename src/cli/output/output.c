@@ -105,16 +105,6 @@ void cli_print_transfer(const cli_options *options, const cli_arrays *arrays) {
 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
-/* What is to be written: the one that is not NULL. */
-typedef struct content {
-    const cJSON *json;
-    const double *values;
-    int64_t count;
-    const gsw_csr *csr;
-    const char *comment;
-    gsw_context *context;
-} content;
-
 /* Where bytes go, and the errno of the first write that failed, or 0. */
 typedef struct sink {
     int descriptor;
@@ -188,7 +178,7 @@ static void write_json(sink *to, const cJSON *json) {
 }
 
 static int write_content(const cli_options *options, const char *path, int descriptor,
-                         const content *what) {
+                         const cli_content *what) {
     const bool gzip = cli_names_gzip(path);
     sink to = {.descriptor = descriptor, .gzip = gzip ? cli_gzip_open(descriptor) : NULL};
     gsw_status status = GSW_SUCCESS;
@@ -207,8 +197,7 @@ static int write_content(const cli_options *options, const char *path, int descr
         to.problem = closed;
     if (to.problem != 0)
         return cli_write_error(options, path, to.problem);
-    return status == GSW_SUCCESS ? CLI_OK
-                                 : cli_status(options, what->context, status, CLI_FROM_FILE);
+    return cli_status(options, what->context, status, CLI_FROM_FILE);
 }
 
 /* ---- Staging and committing ----------------------------------------------------------------- */
@@ -263,8 +252,8 @@ static int open_temporary(cli_file *file) {
     return descriptor;
 }
 
-static int stage(const cli_options *options, cli_outputs *outputs, const char *path,
-                 const content *what) {
+int cli_stage(const cli_options *options, cli_outputs *outputs, const char *path,
+              const cli_content *what) {
     cli_file file = {.path = path, .target = cli_follow_links(path)};
     if (file.target == NULL)
         return cli_write_error(options, path, errno);
@@ -287,26 +276,6 @@ static int stage(const cli_options *options, cli_outputs *outputs, const char *p
         free(file.target);
     }
     return code;
-}
-
-/* cJSON may have had no memory for all of it: then json may even be NULL. */
-static int stage_json(const cli_options *options, cli_outputs *outputs, const cJSON *json) {
-    if (!cli_json_is_whole())
-        return cli_write_error(options, options->json, ENOMEM);
-    return stage(options, outputs, options->json, &(content){.json = json});
-}
-
-int cli_stage_vector(const cli_options *options, gsw_context *context, cli_outputs *outputs,
-                     const char *path, const double *values, int64_t count, const char *comment) {
-    return stage(
-        options, outputs, path,
-        &(content){.values = values, .count = count, .comment = comment, .context = context});
-}
-
-int cli_stage_matrix(const cli_options *options, gsw_context *context, cli_outputs *outputs,
-                     const char *path, const gsw_csr *csr, const char *comment) {
-    return stage(options, outputs, path,
-                 &(content){.csr = csr, .comment = comment, .context = context});
 }
 
 /* Puts back what commit has replaced so far. */
@@ -368,18 +337,17 @@ static int commit(const cli_options *options, cli_outputs *outputs) {
     return path == NULL ? CLI_OK : CLI_INPUT;
 }
 
-static void discard(cli_outputs *outputs) {
+/* cJSON may have had no memory for all of the JSON: then it may even be NULL. */
+static int finish(const cli_options *options, cli_outputs *outputs, int code, const cJSON *json) {
+    if (code == CLI_OK && options->json != NULL)
+        code = cli_json_is_whole()
+                   ? cli_stage(options, outputs, options->json, &(cli_content){.json = json})
+                   : cli_write_error(options, options->json, ENOMEM);
+    if (code == CLI_OK)
+        return commit(options, outputs);
     cli_signals_hold();
     remove_rest(outputs);
     cli_signals_release();
-}
-
-static int finish(const cli_options *options, cli_outputs *outputs, int code, const cJSON *json) {
-    if (code == CLI_OK && options->json != NULL)
-        code = stage_json(options, outputs, json);
-    if (code == CLI_OK)
-        code = commit(options, outputs);
-    discard(outputs);
     return code;
 }
 

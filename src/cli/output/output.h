@@ -45,10 +45,19 @@ typedef struct cli_outputs {
     int count;
 } cli_outputs;
 
-int cli_stage_vector(const cli_options *options, gsw_context *context, cli_outputs *outputs,
-                     const char *path, const double *values, int64_t count, const char *comment);
-int cli_stage_matrix(const cli_options *options, gsw_context *context, cli_outputs *outputs,
-                     const char *path, const gsw_csr *csr, const char *comment);
+/* What is to be written: the one of json, values and csr that is not NULL. The last two come with a
+ * comment, and the context writes them. */
+typedef struct cli_content {
+    const cJSON *json;
+    const double *values;
+    int64_t count;
+    const gsw_csr *csr;
+    const char *comment;
+    gsw_context *context;
+} cli_content;
+
+int cli_stage(const cli_options *options, cli_outputs *outputs, const char *path,
+              const cli_content *what);
 
 /* `code` is how the stages before ended. If it is CLI_OK, stages the JSON where --json is given,
  * and replaces all files; else removes what was staged. Deletes the JSON either way. */

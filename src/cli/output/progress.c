@@ -1,4 +1,4 @@
-/* progress.c: what a solve shows while it runs.
+/* progress.c: what a solve shows and records while it runs.
  *
  * On a terminal one line is redrawn in place, at most ten times a second, as wide as the terminal
  * allows, and cleared at the end. Elsewhere iterations 0, 1, 2, 5, 10, 20, 50, ... and the last get
@@ -6,6 +6,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "common/measure.h"
 #include "output.h"
 #include "common/processes.h"
+#include "result.h"
 
 #define REDRAW_MS  100
 #define TEXT_WIDTH 62 /* columns kept for the text, so that the bar keeps its width */
@@ -201,4 +203,49 @@ void cli_show_line(const cli_options *options, const char *format, ...) {
     }
     fprintf(stream, "\r%-*s\r%s", SHOWN_WIDTH, "", text);
     (void)fflush(stream);
+}
+
+/* ---- How the residual fell ---- */
+
+bool cli_history_open(cli_history *history) {
+    *history = (cli_history){.stride = 1};
+    history->entries = malloc(CLI_HISTORY_MOST * sizeof *history->entries);
+    return history->entries != NULL;
+}
+
+/* Keeps every second entry. */
+static void thin(cli_history *history) {
+    history->count /= 2;
+    history->stride *= 2;
+    for (int64_t i = 0; i < history->count; i++)
+        history->entries[i] = history->entries[2 * i];
+}
+
+void cli_history_add(cli_history *history, cli_history_entry entry) {
+    if (!isfinite(entry.residual))
+        return;
+    history->last = entry;
+    if (history->seen++ % history->stride != 0)
+        return;
+    if (history->count == CLI_HISTORY_MOST)
+        thin(history);
+    history->entries[history->count++] = entry;
+}
+
+cJSON *cli_history_json(const cli_history *history) {
+    cJSON *object = cli_json_new(CLI_HISTORY);
+    cJSON *iterations = cJSON_CreateArray();
+    cJSON *residuals = cJSON_CreateArray(), *times = cJSON_CreateArray();
+    const bool whole = (history->seen - 1) % history->stride == 0; /* the last one is kept */
+    const int64_t count = history->count + (history->seen > 0 && !whole);
+    for (int64_t i = 0; i < count; i++) {
+        const cli_history_entry *entry = i < history->count ? &history->entries[i] : &history->last;
+        cJSON_AddItemToArray(iterations, cJSON_CreateNumber((double)entry->iteration));
+        cJSON_AddItemToArray(residuals, cJSON_CreateNumber(entry->residual));
+        cJSON_AddItemToArray(times, cJSON_CreateNumber(entry->ms));
+    }
+    cli_set(object, "iteration", iterations);
+    cli_set(object, "residual", residuals);
+    cli_set(object, "ms", times);
+    return object;
 }

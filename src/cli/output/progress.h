@@ -1,7 +1,8 @@
-/* progress.h: what a solve shows while it runs. */
+/* progress.h: what a solve shows and records while it runs. */
 #ifndef GSW_CLI_PROGRESS_H
 #define GSW_CLI_PROGRESS_H
 
+#include <cjson/cJSON.h>
 #include <stdio.h>
 #include "common/options.h"
 
@@ -32,5 +33,31 @@ void cli_progress_finish(cli_progress *progress);
 /* Replaces a line that says what runs now, on a terminal only; NULL clears it. */
 void cli_show_line(const cli_options *options, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* ---- How the residual fell, for the JSON ---------------------------------------------------- */
+
+/* The most entries that are kept. Beyond these only every second one stays, then every fourth, and
+ * so on, and always the last. */
+#define CLI_HISTORY_MOST 16384
+
+typedef struct cli_history_entry {
+    int64_t iteration;
+    double residual, ms;
+} cli_history_entry;
+
+typedef struct cli_history {
+    cli_history_entry *entries; /* CLI_HISTORY_MOST; NULL: nothing is kept */
+    cli_history_entry last;
+    int64_t count, seen, stride;
+} cli_history;
+
+/* False where memory is short. Free entries with free(). */
+bool cli_history_open(cli_history *history);
+
+/* A residual that is not finite is left out. */
+void cli_history_add(cli_history *history, cli_history_entry entry);
+
+/* Arrays of iterations, residuals and times. */
+cJSON *cli_history_json(const cli_history *history);
 
 #endif

@@ -15,13 +15,13 @@ typedef struct bench_list {
  * too long comes out as "". */
 bool bench_next_entry(const char **list, char *entry, size_t size);
 
-/* Reads a list of names, as indices into `names`, which ends with NULL; `option` is for the
- * message. Returns an exit code. */
-int bench_parse_names(const cli_options *options, const char *option, const char *list,
+/* Reads the list of an option, or the usual one where it is not given: names, as indices into
+ * `names`, which ends with NULL. Returns an exit code. */
+int bench_parse_names(const cli_options *options, cli_option_id id, const char *usual,
                       const char *const *names, bench_list *out);
 
 /* Says that a list is too long; returns CLI_USAGE. */
-int bench_too_many(const cli_options *options, const char *option);
+int bench_too_many(const cli_options *options, cli_option_id id);
 
 bool bench_contains(const bench_list *list, int value);
 

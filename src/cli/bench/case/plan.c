@@ -28,7 +28,7 @@ static int parse_threads(const cli_options *options, bench_list *out) {
         if (code != CLI_OK)
             return code;
         if (out->count == BENCH_LIST_MAX)
-            return bench_too_many(options, "threads");
+            return bench_too_many(options, OPT_BENCH_THREADS);
         out->values[out->count++] = (int)value;
     }
     return CLI_OK;
@@ -63,7 +63,7 @@ static int parse_stencils(const cli_options *options, const char *list, bench_pl
         return take_problem(options, plan);
     while (bench_next_entry(&list, entry, sizeof entry)) {
         if (plan->stencils == BENCH_LIST_MAX)
-            return bench_too_many(options, "stencil");
+            return bench_too_many(options, OPT_BENCH_STENCIL);
         if (gsw_stencil_named(entry, &plan->stencil[plan->stencils++]) != GSW_SUCCESS)
             return cli_usage(options, "--stencil: '%s' is not a stencil such as D3N7", entry);
     }
@@ -78,7 +78,7 @@ static bool is_planar(const gsw_stencil *stencil) {
 }
 
 /* "N" or "NXxNY" or "NXxNYxNZ" into a grid for that stencil. */
-gsw_status bench_parse_size(const char *text, const gsw_stencil *stencil, gsw_grid *grid) {
+static gsw_status parse_size(const char *text, const gsw_stencil *stencil, gsw_grid *grid) {
     int64_t n, points;
     if (cli_parse_integer(text, 1, INT64_MAX, &n)) {
         *grid = (gsw_grid){n, n, is_planar(stencil) ? 1 : n};
@@ -87,19 +87,23 @@ gsw_status bench_parse_size(const char *text, const gsw_stencil *stencil, gsw_gr
     return gsw_grid_parse(NULL, text, grid);
 }
 
-static int parse_sizes(const cli_options *options, const char *list, bench_plan *plan) {
+/* --stencil and --size, or the usual ones. */
+static int parse_grids(const cli_options *options, const char *stencils, const char *sizes,
+                       bench_plan *plan) {
+    const char *list = options->sizes != NULL ? options->sizes : sizes;
     char entry[64];
-    while (bench_next_entry(&list, entry, sizeof entry)) {
-        gsw_grid grid;
+    int code =
+        parse_stencils(options, options->stencil != NULL ? options->stencil : stencils, plan);
+    while (code == CLI_OK && bench_next_entry(&list, entry, sizeof entry)) {
         if (plan->sizes == BENCH_LIST_MAX)
-            return bench_too_many(options, "size");
+            return bench_too_many(options, OPT_SIZE);
         for (int i = 0; i < plan->stencils; i++)
-            if (bench_parse_size(entry, &plan->stencil[i], &grid) != GSW_SUCCESS)
+            if (parse_size(entry, &plan->stencil[i], &plan->grid[i][plan->sizes]) != GSW_SUCCESS)
                 return cli_usage(options, "--size: '%s' is not a grid such as 64 or 60x220x85",
                                  entry);
-        (void)snprintf(plan->size[plan->sizes++], sizeof plan->size[0], "%s", entry);
+        plan->sizes++;
     }
-    return CLI_OK;
+    return code;
 }
 
 void bench_resolve_auto(bench_plan *plan, gsw_algorithm algorithm) {
@@ -173,10 +177,6 @@ static int check_csr(const cli_options *options, const bench_plan *plan) {
     return CLI_OK;
 }
 
-static const char *or_default(const char *list, const char *otherwise) {
-    return list != NULL ? list : otherwise;
-}
-
 /* Takes "N" or "FIRST-LAST" of --heights. */
 static bool parse_heights(char *entry, bench_list *heights) {
     int64_t first, last;
@@ -194,19 +194,16 @@ static bool parse_heights(char *entry, bench_list *heights) {
 
 /* --part relax: each grid of --size is a case, and each height a contestant. */
 static int plan_relax(const cli_options *options, bench_plan *plan) {
-    static const cli_option_id others[] = {OPT_BENCH_PRECISION, OPT_BENCH_ALGORITHM,
-                                           OPT_BENCH_COMPARE,   OPT_BENCH_ABLATION,
-                                           OPT_BENCH_CACHE,     OPT_END};
-    const cli_option_id other = cli_first_given(options, others);
+    static const cli_option_id others[] = {OPT_PRECISION, OPT_BENCH_ALGORITHM, OPT_COMPARE,
+                                           OPT_ABLATION,  OPT_CACHE,           OPT_END};
     const char *list = options->heights != NULL ? options->heights : "1-8";
     char entry[64];
     *plan = (bench_plan){.mode = MODE_RELAX,
                          .parts = {1, {PART_RELAX}},
                          .precisions = {1, {PRECISION_F64}},
                          .caches = {1, {CACHE_WARM}}};
-    if (other != OPT_END)
-        return cli_usage(options, "--%s is not for --part relax", cli_option_get(other)->name);
-    while (bench_next_entry(&list, entry, sizeof entry)) {
+    int code = cli_refuse(options, others, "is not for --part relax");
+    while (code == CLI_OK && bench_next_entry(&list, entry, sizeof entry)) {
         char text[64];
         (void)snprintf(text, sizeof text, "%s", entry);
         if (!parse_heights(entry, &plan->heights))
@@ -215,9 +212,8 @@ static int plan_relax(const cli_options *options, bench_plan *plan) {
                              "a range such as 1-8",
                              text, HEIGHT_MOST);
     }
-    int code = parse_stencils(options, or_default(options->stencil, "D3N7"), plan);
     if (code == CLI_OK)
-        code = parse_sizes(options, or_default(options->sizes, "64,128"), plan);
+        code = parse_grids(options, "D3N7", "64,128", plan);
     return code == CLI_OK ? parse_one_thread_count(options, "--part relax", &plan->threads) : code;
 }
 
@@ -229,8 +225,8 @@ static const char *default_parts(const cli_options *options) {
 }
 
 static int plan_sweeps(const cli_options *options, bench_plan *plan) {
-    const char *parts = options->parts != NULL ? options->parts : default_parts(options);
-    int code = bench_parse_names(options, "part", parts, bench_part_names, &plan->parts);
+    int code = bench_parse_names(options, OPT_BENCH_PART, default_parts(options), bench_part_names,
+                                 &plan->parts);
     if (code == CLI_OK)
         code = check_problem(options, plan);
     if (code == CLI_OK && bench_contains(&plan->parts, PART_RELAX))
@@ -240,18 +236,15 @@ static int plan_sweeps(const cli_options *options, bench_plan *plan) {
     if (code == CLI_OK && options->heights != NULL)
         return cli_usage(options, "--heights is for --part relax");
     if (code == CLI_OK)
-        code = parse_stencils(options, or_default(options->stencil, "D3N7"), plan);
+        code = parse_grids(options, "D3N7", "64,128", plan);
     if (code == CLI_OK)
-        code = parse_sizes(options, or_default(options->sizes, "64,128"), plan);
+        code = bench_parse_names(options, OPT_PRECISION, "f64", bench_precision_names,
+                                 &plan->precisions);
     if (code == CLI_OK)
-        code = bench_parse_names(options, "precision", or_default(options->precisions, "f64"),
-                                 bench_precision_names, &plan->precisions);
+        code = bench_parse_names(options, OPT_BENCH_ALGORITHM, "auto", algorithm_names,
+                                 &plan->algorithms);
     if (code == CLI_OK)
-        code = bench_parse_names(options, "algorithm", or_default(options->algorithms, "auto"),
-                                 algorithm_names, &plan->algorithms);
-    if (code == CLI_OK)
-        code = bench_parse_names(options, "cache", or_default(options->caches, "warm"),
-                                 bench_cache_names, &plan->caches);
+        code = bench_parse_names(options, OPT_CACHE, "warm", bench_cache_names, &plan->caches);
     if (code == CLI_OK)
         code = parse_threads(options, &plan->threads);
     if (code == CLI_OK)
@@ -273,8 +266,7 @@ static int parse_preconds(const cli_options *options, bench_plan *plan) {
     bench_list list = {0};
     for (int i = 0; i < BENCH_PRECONDS; i++)
         names[i] = cli_precond_name(i);
-    int code =
-        bench_parse_names(options, "precond", or_default(options->preconds, "ilu0"), names, &list);
+    int code = bench_parse_names(options, OPT_BENCH_PRECOND, "ilu0", names, &list);
     for (int i = 0; i < list.count && code == CLI_OK; i++)
         if (!bench_contains(&plan->preconds, list.values[i]))
             plan->preconds.values[plan->preconds.count++] = list.values[i];
@@ -285,19 +277,17 @@ static int parse_preconds(const cli_options *options, bench_plan *plan) {
 static int check_multigrid(const cli_options *options, const bench_plan *plan) {
     static const cli_option_id ids[] = {OPT_MG_CYCLE, OPT_MG_SMOOTHER, OPT_MG_THETA,
                                         OPT_MG_PRECISION, OPT_END};
-    const cli_option_id id = cli_first_given(options, ids);
-    return id == OPT_END || bench_contains(&plan->preconds, CLI_PRECOND_MG)
+    return bench_contains(&plan->preconds, CLI_PRECOND_MG)
                ? CLI_OK
-               : cli_usage(options, "--%s is for multigrid: add mg to --precond",
-                           cli_option_get(id)->name);
+               : cli_refuse(options, ids, "is for multigrid: add mg to --precond");
 }
 
 /* One case: the system of --problem. Its contestants differ in their preconditioner. */
 static int plan_whole(const cli_options *options, bench_plan *plan) {
     *plan =
         (bench_plan){.mode = MODE_WHOLE, .parts = {1, {PART_WHOLE}}, .caches = {1, {CACHE_WARM}}};
-    int code = bench_parse_names(options, "precision", or_default(options->precisions, "f64"),
-                                 bench_precision_names, &plan->precisions);
+    int code =
+        bench_parse_names(options, OPT_PRECISION, "f64", bench_precision_names, &plan->precisions);
     if (code == CLI_OK)
         code = parse_preconds(options, plan);
     if (code == CLI_OK)
@@ -321,65 +311,59 @@ static int plan_hpcg(const cli_options *options, bench_plan *plan) {
                          .parts = {1, {PART_HPCG}},
                          .precisions = {1, {PRECISION_F64}},
                          .caches = {1, {CACHE_WARM}}};
-    int code = parse_stencils(options, "D3N27", plan);
-    if (code == CLI_OK)
-        code = parse_sizes(options, or_default(options->sizes, "104"), plan);
+    int code = parse_grids(options, "D3N27", "104", plan);
+    const char *list = options->sizes;
+    char entry[64];
     for (int i = 0; i < plan->sizes && code == CLI_OK; i++) {
-        gsw_grid grid;
-        (void)bench_parse_size(plan->size[i], &plan->stencil[0], &grid);
-        if (grid.nx < HPCG_LEAST || grid.ny < HPCG_LEAST || grid.nz < HPCG_LEAST)
+        const gsw_grid *grid = &plan->grid[0][i];
+        (void)bench_next_entry(&list, entry, sizeof entry);
+        if (grid->nx < HPCG_LEAST || grid->ny < HPCG_LEAST || grid->nz < HPCG_LEAST)
             code = cli_usage(options, "--size: '%s': HPCG's grids have at least %d points per axis",
-                             plan->size[i], HPCG_LEAST);
+                             entry, HPCG_LEAST);
     }
     return code == CLI_OK ? parse_one_thread_count(options, "--hpcg", &plan->threads) : code;
 }
 
-/* What --hpcg prescribes itself. */
-static int check_hpcg(const cli_options *options) {
+/* Refuses the options of sweeps in whole solves, and the other way round. */
+static int check_options(const cli_options *options) {
+    static const cli_option_id of_sweeps[] = {OPT_SIZE,     OPT_BENCH_PART, OPT_BENCH_ALGORITHM,
+                                              OPT_ABLATION, OPT_CACHE,      OPT_HEIGHTS,
+                                              OPT_END};
+    static const cli_option_id of_solves[] = {OPT_RHS,          OPT_METHOD,      OPT_BENCH_PRECOND,
+                                              OPT_MG_CYCLE,     OPT_MG_SMOOTHER, OPT_MG_THETA,
+                                              OPT_MG_PRECISION, OPT_END};
+    static const cli_option_id limits[] = {OPT_RTOL, OPT_MAX_ITER, OPT_END};
+    static const cli_option_id of_processes[] = {OPT_SCOPE, OPT_BOXES, OPT_WAIT_LIMIT, OPT_END};
+    /* What --hpcg prescribes itself. */
     static const cli_option_id prescribed[] = {OPT_BENCH_STENCIL,
                                                OPT_BENCH_PART,
-                                               OPT_BENCH_PRECISION,
+                                               OPT_PRECISION,
                                                OPT_BENCH_ALGORITHM,
-                                               OPT_BENCH_COMPARE,
-                                               OPT_BENCH_ABLATION,
-                                               OPT_BENCH_CACHE,
+                                               OPT_COMPARE,
+                                               OPT_ABLATION,
+                                               OPT_CACHE,
                                                OPT_BENCH_PROBLEM,
                                                OPT_RHS,
                                                OPT_METHOD,
-                                               OPT_BENCH_WHOLE_SOLVE,
+                                               OPT_WHOLE_SOLVE,
                                                OPT_BENCH_PRECOND,
-                                               OPT_BENCH_HEIGHTS,
+                                               OPT_HEIGHTS,
                                                OPT_SCOPE,
                                                OPT_BOXES,
                                                OPT_WAIT_LIMIT,
                                                OPT_END};
-    const cli_option_id id = cli_first_given(options, prescribed);
-    return id == OPT_END ? CLI_OK
-                         : cli_usage(options, "--%s is not for --hpcg", cli_option_get(id)->name);
-}
-
-/* Refuses the options of sweeps in whole solves, and the other way round. */
-static int check_options(const cli_options *options) {
-    static const cli_option_id of_sweeps[] = {
-        OPT_BENCH_SIZE,    OPT_BENCH_PART, OPT_BENCH_ALGORITHM, OPT_BENCH_ABLATION, OPT_BENCH_CACHE,
-        OPT_BENCH_HEIGHTS, OPT_END};
-    static const cli_option_id of_solves[] = {OPT_RHS,          OPT_METHOD,      OPT_BENCH_PRECOND,
-                                              OPT_MG_CYCLE,     OPT_MG_SMOOTHER, OPT_MG_THETA,
-                                              OPT_MG_PRECISION, OPT_RTOL,        OPT_MAX_ITER,
-                                              OPT_SCOPE,        OPT_BOXES,       OPT_WAIT_LIMIT,
-                                              OPT_END};
     if (options->hpcg)
-        return check_hpcg(options);
-    const cli_option_id id = cli_first_given(options, options->whole_solve ? of_sweeps : of_solves);
-    if (id == OPT_END && options->whole_solve && options->problem == NULL)
-        return cli_usage(options, "--whole-solve needs --problem NAME:NXxNYxNZ");
-    if (id == OPT_END)
-        return CLI_OK;
-    const bool limit = id == OPT_RTOL || id == OPT_MAX_ITER;
-    return cli_usage(options, "--%s is for %s", cli_option_get(id)->name,
-                     options->whole_solve ? "sweeps, not for --whole-solve"
-                     : limit              ? "--whole-solve and --hpcg"
-                                          : "--whole-solve");
+        return cli_refuse(options, prescribed, "is not for --hpcg");
+    if (!options->whole_solve) {
+        int code = cli_refuse(options, of_solves, "is for --whole-solve");
+        if (code == CLI_OK)
+            code = cli_refuse(options, limits, "is for --whole-solve and --hpcg");
+        return code == CLI_OK ? cli_refuse(options, of_processes, "is for --whole-solve") : code;
+    }
+    int code = cli_refuse(options, of_sweeps, "is for sweeps, not for --whole-solve");
+    if (code == CLI_OK && options->problem == NULL)
+        code = cli_usage(options, "--whole-solve needs --problem NAME:NXxNYxNZ");
+    return code;
 }
 
 /* What several processes can do together. */
@@ -442,8 +426,7 @@ bool bench_item_at(const bench_plan *plan, int64_t index, bench_item *item) {
     item->precision = (bench_precision)plan->precisions.values[precision];
     item->new_system = part == 0 && precision == 0;
     item->last_part = part == plan->parts.count - 1;
-    if (bench_parse_size(plan->size[size], item->stencil, &item->grid) != GSW_SUCCESS)
-        return false; /* was refused when it was read */
+    item->grid = plan->grid[index][size];
     if (item->part == PART_SYMGS)
         item->precision = PRECISION_F64;
     return item->part != PART_SYMGS || precision == 0;

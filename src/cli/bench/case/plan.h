@@ -41,9 +41,9 @@ typedef struct bench_plan {
     bool if_able; /* MODE_CSR only if a device answers that can do it all, MODE_ARRAYS otherwise */
     int stencils, sizes;
     gsw_stencil stencil[BENCH_LIST_MAX];
-    char size[BENCH_LIST_MAX][64];
-    bench_list parts;      /* bench_part */
-    bench_list precisions; /* bench_precision */
+    gsw_grid grid[BENCH_LIST_MAX][BENCH_LIST_MAX]; /* of each stencil and size */
+    bench_list parts;                              /* bench_part */
+    bench_list precisions;                         /* bench_precision */
     bench_list algorithms; /* gsw_algorithm; AUTO until bench_resolve_auto() */
     bench_list threads;    /* 0: as many as there are */
     bench_list caches;     /* bench_cache */
@@ -71,8 +71,5 @@ void bench_resolve_auto(bench_plan *plan, gsw_algorithm algorithm);
 /* How many items there are; whether number `index` is a case, which is then in *item. */
 int64_t bench_item_count(const bench_plan *plan);
 bool bench_item_at(const bench_plan *plan, int64_t index, bench_item *item);
-
-/* The grid that a --size means for a stencil: "N" or "NXxNY" or "NXxNYxNZ". */
-gsw_status bench_parse_size(const char *text, const gsw_stencil *stencil, gsw_grid *grid);
 
 #endif

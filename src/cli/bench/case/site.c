@@ -128,8 +128,7 @@ static int prepare(const cli_options *options, const bench_plan *plan, bench_sit
     if (!bench_contains(&plan->caches, CACHE_COLD) || site->device->stream != NULL)
         return CLI_OK;
     gsw_status status = gsw_memory_alloc(site->place.run, BENCH_FLUSH_BYTES, &site->flush);
-    return status == GSW_SUCCESS ? CLI_OK
-                                 : cli_status(options, site->place.run, status, CLI_FROM_OPTION);
+    return cli_status(options, site->place.run, status, CLI_FROM_OPTION);
 }
 
 int bench_open_sites(const cli_options *options, bench_plan *plan, bench_sites *sites) {
