@@ -19,7 +19,8 @@ static int check_multigrid(const cli_options *options) {
     static const cli_option_id of_factors[] = {OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION, OPT_END};
     const bool multigrid = options->precond == CLI_PRECOND_MG;
     char why[64];
-    (void)snprintf(why, sizeof why, "is not for --precond %s", cli_precond_name(options->precond));
+    (void)snprintf(why, sizeof why, "is not for --precond %s",
+                   cli_choice(OPT_SOLVE_PRECOND, options->precond));
     return options->precond == CLI_PRECOND_AUTO /* the options of what is chosen count */
                ? CLI_OK
                : cli_refuse(options, multigrid ? of_factors : of_multigrid, why);
@@ -29,12 +30,10 @@ static int check_multigrid(const cli_options *options) {
 static int check_options(const cli_options *options) {
     if (cli_given(options, OPT_OMEGA) && options->precond != (int)GSW_SSOR)
         return cli_usage(options, "--omega is for --precond ssor, not for --precond %s",
-                         cli_precond_name(options->precond));
+                         cli_choice(OPT_SOLVE_PRECOND, options->precond));
     if (cli_given(options, OPT_RESTART) && options->method != (int)GSW_GMRES)
         return cli_usage(options, "--restart is for --method gmres, not for --method %s",
-                         options->method == CLI_METHOD_AUTO
-                             ? "auto"
-                             : gsw_method_name((gsw_method)options->method));
+                         cli_choice(OPT_SOLVE_METHOD, options->method));
     int code = check_multigrid(options);
     if (code == CLI_OK)
         code = cli_boxes_check(options);
@@ -168,14 +167,14 @@ static gsw_status make_solver(const cli_options *options, cli_solve *job) {
                                        .nullspace = (gsw_nullspace)options->nullspace,
                                        .monitor = watch,
                                        .monitor_user = job};
-    const gsw_solver_options wanted = {.size = sizeof wanted,
-                                       .precond = precond_named(cli_precond_name(options->precond)),
-                                       .method = options->method == CLI_METHOD_AUTO
-                                                     ? GSW_SOLVER_AUTO
+    const gsw_solver_options wanted = {
+        .size = sizeof wanted,
+        .precond = precond_named(cli_choice(OPT_SOLVE_PRECOND, options->precond)),
+        .method = options->method == CLI_METHOD_AUTO ? GSW_SOLVER_AUTO
                                                      : (gsw_solver_method)(options->method + 1),
-                                       .multigrid = &job->hierarchy,
-                                       .factor = &job->factor,
-                                       .krylov = &krylov};
+        .multigrid = &job->hierarchy,
+        .factor = &job->factor,
+        .krylov = &krylov};
     gsw_status status =
         gsw_solver_create(job->place.run, &job->arrays.matrix, &wanted, &job->solver);
     job->report.size = sizeof job->report;

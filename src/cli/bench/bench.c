@@ -23,11 +23,12 @@ static void show_case(const cli_options *options, const bench_case *work,
                       const bench_contestant *who) {
     char size[80];
     if (work->mode == MODE_WHOLE) {
-        cli_show_line(
-            options, "%s %s %s %s", who->name,
-            who->rival != NULL && who->rival->precond != NULL ? who->rival->precond
-                                                              : cli_precond_name(who->precond),
-            who->format == GSW_FORMAT_CSR ? "csr" : "stencil", cli_dtype_name(who->factor_type));
+        cli_show_line(options, "%s %s %s %s", who->name,
+                      who->rival != NULL && who->rival->precond != NULL
+                          ? who->rival->precond
+                          : cli_choice(OPT_SOLVE_PRECOND, who->precond),
+                      who->format == GSW_FORMAT_CSR ? "csr" : "stencil",
+                      cli_dtype_name(who->factor_type));
         return;
     }
     bench_short_size(&work->host.grid, size, sizeof size);
@@ -41,7 +42,8 @@ static void show_case(const cli_options *options, const bench_case *work,
         return;
     }
     cli_show_line(options, "%s %s %s %s: %s", gsw_stencil_name(&work->host.stencil), size,
-                  bench_part_names[work->part], cli_dtype_name(work->type), who->name);
+                  cli_choice(OPT_BENCH_PART, (int)work->part), cli_dtype_name(work->type),
+                  who->name);
 }
 
 /* Opens a contestant once and times it with each state of the cache; adds its rows. */
@@ -59,7 +61,7 @@ static int run_contestant(const cli_options *options, const bench_run *run, cons
         *worker.row = opened;
         worker.cold = caches->values[i] == CACHE_COLD && !insensitive;
         if (work->mode == MODE_ARRAYS || work->mode == MODE_CSR)
-            worker.row->cache = bench_cache_names[worker.cold ? CACHE_COLD : CACHE_WARM];
+            worker.row->cache = cli_choice(OPT_CACHE, worker.cold ? CACHE_COLD : CACHE_WARM);
         if (opened.reason[0] == '\0')
             code = bench_judge(&worker, bench_measure(&worker));
         if (code == CLI_OK)

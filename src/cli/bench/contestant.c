@@ -146,13 +146,13 @@ static void begin_row(bench_worker *worker) {
         row->method = gsw_method_name((gsw_method)worker->options->method);
         row->precond = who->rival != NULL && who->rival->precond != NULL
                            ? who->rival->precond
-                           : cli_precond_name(who->precond);
+                           : cli_choice(OPT_SOLVE_PRECOND, who->precond);
     } else if (work->mode == MODE_HPCG) {
         row->method = gsw_method_name(GSW_CG);
-        row->precond = cli_precond_name(CLI_PRECOND_MG);
+        row->precond = cli_choice(OPT_SOLVE_PRECOND, CLI_PRECOND_MG);
         row->max_rel_error = 0;
     } else {
-        row->part = bench_part_names[work->part];
+        row->part = cli_choice(OPT_BENCH_PART, (int)work->part);
         row->max_rel_error = 0;
     }
     if (worker->device && device->described) {

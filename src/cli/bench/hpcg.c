@@ -28,15 +28,8 @@ typedef struct hpcg_state {
     double relative[CHECKED_MAX + 1];
 } hpcg_state;
 
-static int make(const cli_options *options, const bench_plan *plan, const bench_site *site,
-                bench_system *system, const bench_item *item, bench_case *made) {
-    (void)plan;
-    int code = bench_take_problem(options, system, item, made);
-    if (code != CLI_OK)
-        return code;
-    made->tolerance = NORM_TOLERANCE;
+static void refer(bench_case *made) {
     hpcg_rhs(&made->host.grid, made->b);
-    return bench_upload(options, site, made);
 }
 
 /* ---- Running -------------------------------------------------------------------------------- */
@@ -218,7 +211,9 @@ static void finish(bench_worker *worker) {
     row->rated_gflops = flops / ((row->time.median + share) * 1e6);
 }
 
-const bench_task bench_hpcg = {.make = make,
+const bench_task bench_hpcg = {.make = bench_make_problem,
+                               .tolerance = NORM_TOLERANCE,
+                               .refer = refer,
                                .own = {.open = open_task, .solve = solve, .close = close_task},
                                .start = start,
                                .check = check,

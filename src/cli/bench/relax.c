@@ -20,18 +20,6 @@ typedef struct relax_state {
     int32_t sweeps; /* of a run */
 } relax_state;
 
-static int make(const cli_options *options, const bench_plan *plan, const bench_site *site,
-                bench_system *system, const bench_item *item, bench_case *made) {
-    (void)plan;
-    int code = bench_take_problem(options, system, item, made);
-    if (code == CLI_OK)
-        code = bench_make_guess(options, made);
-    if (code != CLI_OK)
-        return code;
-    made->tolerance = 1e-13; /* of height 1; the others must be equal */
-    return bench_upload(options, site, made);
-}
-
 static gsw_status create(const bench_worker *worker, int32_t height, gsw_relax **loop) {
     const gsw_relax_options wanted = {.size = sizeof wanted, .height = height};
     return gsw_relax_create(worker->context, &worker->work->arrays.matrix, &wanted, loop);
@@ -128,7 +116,9 @@ static void finish(bench_worker *worker) {
     row->wrong |= state->plain != NULL && row->max_rel_error != 0;
 }
 
-const bench_task bench_relax = {.make = make,
+const bench_task bench_relax = {.make = bench_make_problem,
+                                .tolerance = 1e-13, /* of height 1; the others must be equal */
+                                .guess = true,
                                 .own = {.open = open_task, .solve = solve, .close = close_task},
                                 .start = bench_poison,
                                 .check = check,

@@ -240,7 +240,7 @@ static void print_remarks(const cli_options *options, const bench_plan *plan,
                   sites->device.stream != NULL ? "between events on the stream"
                                                : "by the host's clock, short runs in batches",
                   plan->caches.count > 1 ? "as the column says"
-                                         : bench_cache_names[plan->caches.values[0]]);
+                                         : cli_choice(OPT_CACHE, plan->caches.values[0]));
     if (report->has_bound)
         cli_print(options, "state-none does not wait for its neighbours: its answers are wrong, "
                            "its time is a lower bound\n");

@@ -7,31 +7,13 @@
 
 /* One step of symmetric Gauss-Seidel as the textbook has it, without the library: all rows upwards,
  * then all downwards. */
-static void step_reference(const gsw_matrix *matrix, int64_t rows, const double *b, double *x) {
-    for (int64_t row = 0; row < rows; row++)
-        x[row] = bench_plain_row(matrix, row, b, x);
-    for (int64_t row = rows - 1; row >= 0; row--)
-        x[row] = bench_plain_row(matrix, row, b, x);
-}
-
-static int make(const cli_options *options, const bench_plan *plan, const bench_site *site,
-                bench_system *system, const bench_item *item, bench_case *made) {
-    (void)plan;
-    int code = bench_take_problem(options, system, item, made);
-    if (code == CLI_OK)
-        code = bench_make_guess(options, made);
-    if (code != CLI_OK)
-        return code;
-    /* A step adds M^-1 r to the guess, which rounds otherwise than the plain loops do. */
-    made->tolerance = 1e-12;
-    memcpy(made->reference, made->guess, made->vector_bytes);
-    step_reference(&made->host, made->rows, made->b, made->reference);
-    code = bench_upload(options, site, made);
-    if (code != CLI_OK)
-        return code;
-    gsw_context *context = site->place.run;
-    gsw_status status = gsw_memory_alloc(context, made->vector_bytes, &made->work);
-    return cli_status(options, context, status, CLI_FROM_OPTION);
+static void refer(bench_case *made) {
+    double *x = made->reference;
+    memcpy(x, made->guess, made->vector_bytes);
+    for (int64_t row = 0; row < made->rows; row++)
+        x[row] = bench_plain_row(&made->host, row, made->b, x);
+    for (int64_t row = made->rows - 1; row >= 0; row--)
+        x[row] = bench_plain_row(&made->host, row, made->b, x);
 }
 
 static gsw_status open_task(bench_worker *worker) {
@@ -70,7 +52,12 @@ static void finish(bench_worker *worker) {
                            6 * 8.0 * (double)work->rows);
 }
 
-const bench_task bench_symgs = {.make = make,
+const bench_task bench_symgs = {.make = bench_make_problem,
+                                /* A step adds M^-1 r to the guess, which rounds otherwise. */
+                                .tolerance = 1e-12,
+                                .guess = true,
+                                .workspace = true,
+                                .refer = refer,
                                 .own = {.open = open_task, .solve = solve},
                                 .start = start,
                                 .check = bench_check_error,

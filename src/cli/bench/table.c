@@ -117,7 +117,7 @@ CELL(cell_short_size) {
 /* The name of the precision, as in bench_precision_names. */
 CELL(cell_type) {
     bool mixed = strcmp(row->factor_dtype, row->dtype) != 0;
-    copy_name(text, mixed ? bench_precision_names[PRECISION_F32_FACTOR] : row->dtype);
+    copy_name(text, mixed ? cli_choice(OPT_PRECISION, PRECISION_F32_FACTOR) : row->dtype);
 }
 
 /* ---- Columns -------------------------------------------------------------------------------- */
@@ -240,9 +240,9 @@ static void fit_names(const bench_plan *plan, bench_table *table) {
     if (plan->mode == MODE_RELAX)
         return;
     for (int i = 0; i < plan->parts.count; i++)
-        widen(&column[COLUMN_PART], bench_part_names[plan->parts.values[i]]);
+        widen(&column[COLUMN_PART], cli_choice(OPT_BENCH_PART, plan->parts.values[i]));
     for (int i = 0; i < plan->precisions.count; i++)
-        widen(&column[COLUMN_TYPE], bench_precision_names[plan->precisions.values[i]]);
+        widen(&column[COLUMN_TYPE], cli_choice(OPT_PRECISION, plan->precisions.values[i]));
     for (int i = 0; i < plan->algorithms.count; i++)
         widen(&column[COLUMN_METHOD],
               gsw_algorithm_name((gsw_algorithm)plan->algorithms.values[i]));

@@ -87,7 +87,7 @@ static void print_plan(const cli_options *options, const bench_plan *plan, const
     char preconds[80] = "";
     for (int i = 0; i < plan->preconds.count; i++)
         (void)snprintf(preconds + strlen(preconds), sizeof preconds - strlen(preconds), "%s%s",
-                       i > 0 ? ", " : "", cli_precond_name(plan->preconds.values[i]));
+                       i > 0 ? ", " : "", cli_choice(OPT_SOLVE_PRECOND, plan->preconds.values[i]));
     cli_print_matrix(options, &made->input);
     if (several)
         cli_boxes_print(options, &made->boxes, &made->host.grid, plan->preconds.values,

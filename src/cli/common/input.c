@@ -318,14 +318,6 @@ bool cli_is_symmetric(const cli_input *input) {
     return true;
 }
 
-const char *cli_precond_name(int precond) {
-    if (precond == CLI_PRECOND_MG)
-        return "mg";
-    if (precond == CLI_PRECOND_AUTO)
-        return "auto";
-    return precond == CLI_PRECOND_NONE ? "none" : gsw_factor_kind_name((gsw_factor_kind)precond);
-}
-
 void cli_warn_if_not_symmetric(const cli_options *options, const cli_input *input, int precond) {
     bool cg = options->method == GSW_CG, ic0 = precond == GSW_IC0;
     if (options->quiet || !(cg || ic0) || cli_is_symmetric(input))

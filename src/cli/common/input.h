@@ -58,7 +58,4 @@ bool cli_is_symmetric(const cli_input *input);
  * gsw_factor_kind or CLI_PRECOND_NONE. */
 void cli_warn_if_not_symmetric(const cli_options *options, const cli_input *input, int precond);
 
-/* The name of a gsw_factor_kind, or of CLI_PRECOND_NONE and those after it. */
-const char *cli_precond_name(int precond);
-
 #endif

@@ -143,7 +143,7 @@ typedef struct cli_option {
     size_t offset; /* of the field in cli_options */
     double minimum, maximum;
     int closed;                 /* a real number may be the maximum */
-    const char *const *choices; /* ends with NULL */
+    const char *const *choices; /* also of the values in a list; ends with NULL */
 } cli_option;
 
 struct cli_command {
@@ -162,6 +162,9 @@ const cli_option *cli_option_get(cli_option_id id);
 
 /* Whether the option is on the command line. */
 bool cli_given(const cli_options *options, cli_option_id id);
+
+/* The name of a choice. */
+const char *cli_choice(cli_option_id id, int value);
 
 /* The value of an option that is a text; NULL: not given. */
 const char *cli_text(const cli_options *options, cli_option_id id);

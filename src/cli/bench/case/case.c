@@ -114,24 +114,33 @@ int bench_make_vectors(const cli_options *options, bench_case *made) {
     return CLI_OK;
 }
 
-int bench_take_problem(const cli_options *options, const bench_system *system,
-                       const bench_item *item, bench_case *made) {
+int bench_make_problem(const cli_options *options, const bench_plan *plan, const bench_site *site,
+                       bench_system *system, const bench_item *item, bench_case *made) {
+    (void)plan;
+    const bench_task *task = made->task;
+    gsw_context *context = site->place.run;
     made->part = item->part;
-    made->factor_type = GSW_F64;
-    made->type = GSW_F64;
+    made->tolerance = task->tolerance;
     made->rows = system->rows;
     made->host = *gsw_problem_matrix(system->problem);
     made->exact = made->host;
     made->entries = cli_count_entries(&made->host, GSW_FULL);
-    return bench_make_vectors(options, made);
-}
-
-int bench_make_guess(const cli_options *options, bench_case *made) {
-    made->guess = malloc(made->vector_bytes);
-    if (made->guess == NULL)
-        return bench_no_memory(options);
-    gsw_random_vector(3, made->rows, made->guess);
-    return CLI_OK;
+    int code = bench_make_vectors(options, made);
+    if (code == CLI_OK && task->guess) {
+        made->guess = malloc(made->vector_bytes);
+        if (made->guess == NULL)
+            return bench_no_memory(options);
+        gsw_random_vector(3, made->rows, made->guess);
+    }
+    if (code == CLI_OK && task->refer != NULL)
+        task->refer(made);
+    if (code == CLI_OK)
+        code = bench_upload(options, site, made);
+    if (code == CLI_OK && task->workspace)
+        code =
+            cli_status(options, context, gsw_memory_alloc(context, made->vector_bytes, &made->work),
+                       CLI_FROM_OPTION);
+    return code;
 }
 
 int bench_upload(const cli_options *options, const bench_site *site, bench_case *made) {

@@ -141,7 +141,10 @@ typedef struct bench_task {
      */
     int (*make)(const cli_options *options, const bench_plan *plan, const bench_site *site,
                 bench_system *system, const bench_item *item, bench_case *made);
-    bench_solver own;                          /* what gridsweep does */
+    double tolerance;            /* with bench_make_problem() */
+    bool guess, workspace;       /* the same: whether a case has them */
+    void (*refer)(bench_case *); /* the same: makes the reference, or another b; or NULL */
+    bench_solver own;            /* what gridsweep does */
     gsw_status (*start)(bench_worker *worker); /* before a run: its x, or poison */
     gsw_status (*check)(bench_worker *worker); /* after runs: the error in the row */
     void (*finish)(bench_worker *worker);      /* what the row says besides, from its times */
@@ -174,13 +177,9 @@ float *bench_narrow(const gsw_csr *csr);
  * x. Needs rows and type. Returns an exit code. */
 int bench_make_vectors(const cli_options *options, bench_case *made);
 
-/* For a task on the problem's own arrays in fp64: fills all that describes the case, except the
- * tolerance, and makes its vectors. Returns an exit code. */
-int bench_take_problem(const cli_options *options, const bench_system *system,
-                       const bench_item *item, bench_case *made);
-
-/* A random guess of x, in fp64. Returns an exit code. */
-int bench_make_guess(const cli_options *options, bench_case *made);
+/* A task's make() where it takes the problem's own arrays in fp64. */
+int bench_make_problem(const cli_options *options, const bench_plan *plan, const bench_site *site,
+                       bench_system *system, const bench_item *item, bench_case *made);
 
 /* Brings host, b and x to the backend. Returns an exit code. */
 int bench_upload(const cli_options *options, const bench_site *site, bench_case *made);

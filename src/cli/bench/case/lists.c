@@ -18,8 +18,8 @@ int bench_too_many(const cli_options *options, cli_option_id id) {
 }
 
 /* The message lists the values that are known. */
-static int unknown_value(const cli_options *options, cli_option_id id, const char *entry,
-                         const char *const *names) {
+static int unknown_value(const cli_options *options, cli_option_id id, const char *entry) {
+    const char *const *names = cli_option_get(id)->choices;
     char known[256] = "";
     for (int i = 0; names[i] != NULL; i++) {
         const size_t used = strlen(known);
@@ -30,7 +30,8 @@ static int unknown_value(const cli_options *options, cli_option_id id, const cha
 }
 
 int bench_parse_names(const cli_options *options, cli_option_id id, const char *usual,
-                      const char *const *names, bench_list *out) {
+                      bench_list *out) {
+    const char *const *names = cli_option_get(id)->choices;
     const char *given = cli_text(options, id), *list = given != NULL ? given : usual;
     char entry[64];
     while (bench_next_entry(&list, entry, sizeof entry)) {
@@ -38,7 +39,7 @@ int bench_parse_names(const cli_options *options, cli_option_id id, const char *
         while (names[found] != NULL && strcmp(names[found], entry) != 0)
             found++;
         if (names[found] == NULL)
-            return unknown_value(options, id, entry, names);
+            return unknown_value(options, id, entry);
         if (out->count == BENCH_LIST_MAX)
             return bench_too_many(options, id);
         out->values[out->count++] = found;

@@ -15,10 +15,10 @@ typedef struct bench_list {
  * too long comes out as "". */
 bool bench_next_entry(const char **list, char *entry, size_t size);
 
-/* Reads the list of an option, or the usual one where it is not given: names, as indices into
- * `names`, which ends with NULL. Returns an exit code. */
+/* Reads the list of an option, or the usual one where it is not given, as indices into its choices.
+ * Returns an exit code. */
 int bench_parse_names(const cli_options *options, cli_option_id id, const char *usual,
-                      const char *const *names, bench_list *out);
+                      bench_list *out);
 
 /* Says that a list is too long; returns CLI_USAGE. */
 int bench_too_many(const cli_options *options, cli_option_id id);

@@ -6,16 +6,9 @@
 #include "common/input.h"
 #include "common/processes.h"
 
-const char *const bench_part_names[] = {"lower", "upper", "both", "symgs", "relax", NULL};
-const char *const bench_precision_names[] = {"f64", "f32", "f32-factor", NULL};
-const char *const bench_cache_names[] = {"warm", "cold", NULL};
-
 enum { HPCG_LEAST = 16 }; /* as HPCG has it */
 
 enum { HEIGHT_MOST = 8 }; /* as relax.h has it */
-
-/* In the order of gsw_algorithm. */
-static const char *const algorithm_names[] = {"auto", "reference", "line", "pencil", NULL};
 
 static int parse_threads(const cli_options *options, bench_list *out) {
     const char *list = options->thread_list;
@@ -225,8 +218,7 @@ static const char *default_parts(const cli_options *options) {
 }
 
 static int plan_sweeps(const cli_options *options, bench_plan *plan) {
-    int code = bench_parse_names(options, OPT_BENCH_PART, default_parts(options), bench_part_names,
-                                 &plan->parts);
+    int code = bench_parse_names(options, OPT_BENCH_PART, default_parts(options), &plan->parts);
     if (code == CLI_OK)
         code = check_problem(options, plan);
     if (code == CLI_OK && bench_contains(&plan->parts, PART_RELAX))
@@ -238,13 +230,11 @@ static int plan_sweeps(const cli_options *options, bench_plan *plan) {
     if (code == CLI_OK)
         code = parse_grids(options, "D3N7", "64,128", plan);
     if (code == CLI_OK)
-        code = bench_parse_names(options, OPT_PRECISION, "f64", bench_precision_names,
-                                 &plan->precisions);
+        code = bench_parse_names(options, OPT_PRECISION, "f64", &plan->precisions);
     if (code == CLI_OK)
-        code = bench_parse_names(options, OPT_BENCH_ALGORITHM, "auto", algorithm_names,
-                                 &plan->algorithms);
+        code = bench_parse_names(options, OPT_BENCH_ALGORITHM, "auto", &plan->algorithms);
     if (code == CLI_OK)
-        code = bench_parse_names(options, OPT_CACHE, "warm", bench_cache_names, &plan->caches);
+        code = bench_parse_names(options, OPT_CACHE, "warm", &plan->caches);
     if (code == CLI_OK)
         code = parse_threads(options, &plan->threads);
     if (code == CLI_OK)
@@ -262,11 +252,8 @@ static int plan_sweeps(const cli_options *options, bench_plan *plan) {
 
 /* --precond; what is named twice counts once. */
 static int parse_preconds(const cli_options *options, bench_plan *plan) {
-    const char *names[BENCH_PRECONDS + 1] = {NULL};
     bench_list list = {0};
-    for (int i = 0; i < BENCH_PRECONDS; i++)
-        names[i] = cli_precond_name(i);
-    int code = bench_parse_names(options, OPT_BENCH_PRECOND, "ilu0", names, &list);
+    int code = bench_parse_names(options, OPT_BENCH_PRECOND, "ilu0", &list);
     for (int i = 0; i < list.count && code == CLI_OK; i++)
         if (!bench_contains(&plan->preconds, list.values[i]))
             plan->preconds.values[plan->preconds.count++] = list.values[i];
@@ -286,8 +273,7 @@ static int check_multigrid(const cli_options *options, const bench_plan *plan) {
 static int plan_whole(const cli_options *options, bench_plan *plan) {
     *plan =
         (bench_plan){.mode = MODE_WHOLE, .parts = {1, {PART_WHOLE}}, .caches = {1, {CACHE_WARM}}};
-    int code =
-        bench_parse_names(options, OPT_PRECISION, "f64", bench_precision_names, &plan->precisions);
+    int code = bench_parse_names(options, OPT_PRECISION, "f64", &plan->precisions);
     if (code == CLI_OK)
         code = parse_preconds(options, plan);
     if (code == CLI_OK)

@@ -21,10 +21,6 @@ typedef enum bench_part {
 typedef enum bench_precision { PRECISION_F64, PRECISION_F32, PRECISION_F32_FACTOR } bench_precision;
 typedef enum bench_cache { CACHE_WARM, CACHE_COLD } bench_cache;
 
-extern const char *const bench_part_names[];
-extern const char *const bench_precision_names[];
-extern const char *const bench_cache_names[];
-
 /* In which form the matrix is given, and what belongs to that. */
 typedef enum bench_mode {
     MODE_ARRAYS, /* arrays of the stencil; sweeps and applies of the CPU, any number of threads */
