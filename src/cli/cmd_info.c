@@ -160,10 +160,8 @@ static int show(const cli_options *options, gsw_context *context, found_here *fo
     found->gpus = cJSON_CreateArray();
     found->gpu_tunings = cJSON_CreateArray();
     find_gpus(found->gpus, found->gpu_tunings, &found->said);
-    if (!cli_json_is_whole()) {
-        cli_error(options, "out of memory");
-        return CLI_INPUT;
-    }
+    if (!cli_json_is_whole())
+        return cli_error(options, "out of memory");
     print_info(options, context, found);
     return options->json != NULL ? write_info(options, context, found) : CLI_OK;
 }

@@ -65,10 +65,8 @@ static int open_place(const cli_options *options, cli_solve *job) {
 static int load_arrays(const cli_options *options, cli_solve *job) {
     gsw_context *host = job->place.host;
     int code = cli_load(options, host, &job->input);
-    if (code == CLI_OK && options->json != NULL && !cli_history_open(&job->history)) {
-        cli_error(options, "out of memory for the history of the residual");
-        code = CLI_INPUT;
-    }
+    if (code == CLI_OK && options->json != NULL && !cli_history_open(&job->history))
+        code = cli_error(options, "out of memory for the history of the residual");
     if (code == CLI_OK)
         code = cli_load_rhs(options, host, &job->input, &job->b);
     return code == CLI_OK ? cli_load_guess(options, host, &job->input, &job->x) : code;
@@ -234,10 +232,8 @@ static int report(const cli_options *options, cli_solve *job, bool solved) {
     const bool first = cli_rank() == 0;
     cli_device_name own;
     int code = CLI_OK;
-    if (first && (job->devices = calloc((size_t)cli_processes(), sizeof own)) == NULL) {
-        cli_error(options, "out of memory for the names of the devices");
-        code = CLI_INPUT;
-    }
+    if (first && (job->devices = calloc((size_t)cli_processes(), sizeof own)) == NULL)
+        code = cli_error(options, "out of memory for the names of the devices");
     code = cli_processes_agree(options, code);
     if (code != CLI_OK)
         return code;

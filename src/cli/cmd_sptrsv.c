@@ -19,17 +19,6 @@ typedef struct sptrsv_job {
     double error;
 } sptrsv_job;
 
-static int allocate(const cli_options *options, sptrsv_job *job) {
-    size_t count = (size_t)job->input.rows;
-    job->x = calloc(count, sizeof *job->x);
-    if (!options->no_check)
-        job->reference = calloc(count, sizeof *job->reference);
-    if (job->x != NULL && (options->no_check || job->reference != NULL))
-        return CLI_OK;
-    cli_error(options, "out of memory for the solution");
-    return CLI_INPUT;
-}
-
 static size_t vector_bytes(const sptrsv_job *job) {
     return (size_t)job->input.rows * sizeof *job->x;
 }
@@ -60,40 +49,33 @@ static int solve_timed(const cli_options *options, sptrsv_job *job) {
 }
 
 static int compare(const cli_options *options, sptrsv_job *job) {
-    job->error = NAN;
-    if (options->no_check)
-        return CLI_OK;
+    const int64_t rows = job->input.rows;
     gsw_sptrsv_options plain = job->wanted;
-    plain.algorithm = GSW_ALGORITHM_REFERENCE;
     gsw_context *host = job->place.host;
-    gsw_status status = gsw_sptrsv(host, &job->input.matrix, &plain, 1, job->b, job->input.rows,
-                                   job->reference, job->input.rows);
-    if (status != GSW_SUCCESS)
-        return cli_status(options, host, status, CLI_FROM_OPTION);
-    job->error = cli_max_error(job->x, job->reference, job->input.rows);
-    return CLI_OK;
-}
-
-static int64_t first_non_finite(const double *values, int64_t count, bool backward) {
-    for (int64_t i = 0; i < count; i++) {
-        int64_t row = backward ? count - 1 - i : i;
-        if (!isfinite(values[row]))
-            return row;
-    }
-    return -1;
+    plain.algorithm = GSW_ALGORITHM_REFERENCE;
+    gsw_status status =
+        gsw_sptrsv(host, &job->input.matrix, &plain, 1, job->b, rows, job->reference, rows);
+    if (status == GSW_SUCCESS)
+        job->error = cli_max_error(job->x, job->reference, rows);
+    return cli_status(options, host, status, CLI_FROM_OPTION);
 }
 
 /* b is finite, so a solution that is not means a zero diagonal or an overflow. */
 static int check_finite(const cli_options *options, const sptrsv_job *job) {
-    bool backward = (job->wanted.part == GSW_UPPER) != (job->wanted.transpose != 0);
-    int64_t row = first_non_finite(job->x, job->input.rows, backward);
-    if (row < 0)
-        return CLI_OK;
-    char text[128];
-    cli_row_text(options, &job->input.matrix.grid, row, text, sizeof text);
-    cli_error(options, "the solution is not finite from row %s on: a zero diagonal or an overflow",
-              text);
-    return CLI_BREAKDOWN;
+    const bool backward = (job->wanted.part == GSW_UPPER) != (job->wanted.transpose != 0);
+    const int64_t count = job->input.rows;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t row = backward ? count - 1 - i : i;
+        char text[128];
+        if (isfinite(job->x[row]))
+            continue;
+        cli_row_text(options, &job->input.matrix.grid, row, text, sizeof text);
+        cli_error(options,
+                  "the solution is not finite from row %s on: a zero diagonal or an overflow",
+                  text);
+        return CLI_BREAKDOWN;
+    }
+    return CLI_OK;
 }
 
 static double effective_rate(const sptrsv_job *job) {
@@ -149,7 +131,12 @@ static int run(const cli_options *options, sptrsv_job *job) {
     if (code == CLI_OK)
         code = cli_load_rhs(options, job->place.host, &job->input, &job->b);
     if (code == CLI_OK)
-        code = allocate(options, job);
+        code = cli_load_guess(options, job->place.host, &job->input, &job->x);
+    if (code == CLI_OK && !options->no_check) {
+        job->reference = malloc(vector_bytes(job));
+        if (job->reference == NULL)
+            code = cli_error(options, "out of memory for the solution");
+    }
     if (code != CLI_OK)
         return code;
     cli_print_matrix(options, &job->input);
@@ -158,7 +145,8 @@ static int run(const cli_options *options, sptrsv_job *job) {
                       &job->arrays);
     if (code == CLI_OK)
         code = solve_timed(options, job);
-    if (code == CLI_OK)
+    job->error = NAN;
+    if (code == CLI_OK && !options->no_check)
         code = compare(options, job);
     if (code == CLI_OK)
         code = check_finite(options, job);

@@ -145,17 +145,14 @@ static int tune(const cli_options *options, gsw_context *context) {
     int code = read_table(options, &table);
     if (code != CLI_OK)
         return code;
-    if (gsw_context_tuning_file(context)[0] == '\0') {
-        cli_error(options, "there is no folder for the file: set HOME, or XDG_CACHE_HOME, to an "
-                           "absolute path");
-        return CLI_INPUT;
-    }
+    if (gsw_context_tuning_file(context)[0] == '\0')
+        return cli_error(options,
+                         "there is no folder for the file: set HOME, or XDG_CACHE_HOME, to an "
+                         "absolute path");
     const char *obstacle = find_obstacle(gsw_context_tuning_file(context));
-    if (obstacle != NULL) {
-        cli_error(options, "cannot write the tuning file %s: %s", gsw_context_tuning_file(context),
-                  obstacle);
-        return CLI_INPUT;
-    }
+    if (obstacle != NULL)
+        return cli_error(options, "cannot write the tuning file %s: %s",
+                         gsw_context_tuning_file(context), obstacle);
     cli_print(options, "measuring, for up to 20 s\n");
     (void)fflush(cli_human(options));
     (void)gsw_context_tuning(context, &before); /* it cannot fail with a context */

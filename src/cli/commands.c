@@ -22,8 +22,7 @@ static int cmd_help(const cli_options *options) {
     if (options->schema) {
         if (cli_help_schema(stdout))
             return CLI_OK;
-        cli_error(options, "out of memory");
-        return CLI_INPUT;
+        return cli_error(options, "out of memory");
     }
     if (options->file == NULL) {
         cli_help_program(stdout, cli_commands);

@@ -153,8 +153,7 @@ static cJSON *make_json(const cli_options *options, const cli_solve *job) {
     cli_set_number(json, "rows", (double)job->input.rows);
     cli_set_number(json, "nonzeros", (double)job->input.nonzeros);
     cli_set_number(json, "rtol", options->rtol);
-    cli_set(json, "multigrid", cli_multigrid_json(report->multigrid));
-    cli_set(json, "distributed_multigrid", cli_shared_multigrid_json(report->multigrid));
+    cli_set_multigrid(json, report->multigrid);
     cli_set(json, "auto", choice_object(options, job));
     cli_set_number(json, "removed",
                    options->nullspace == GSW_NULLSPACE_CONSTANT ? report->removed : NAN);

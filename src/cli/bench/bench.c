@@ -1,15 +1,14 @@
 /* bench.c: `gridsweep bench`: times sweeps and whole solves.
  *
  * One engine for all: the lists of the command line make a plan (plan.h) of cases. A case (case.h)
- * is made on the host and brought to the backend, every contestant (contestant.h) is timed on it
- * (trial.h), its results are shown and written (report.h), and it is freed before the next. */
+ * is made on the host and brought to the backend, every contestant (contestant.h) is timed on it,
+ * its results are shown and written (report.h), and it is freed before the next. */
 #include "cmd.h"
 #include <stdlib.h>
 #include "common/processes.h"
 #include "contestant.h"
 #include "tasks.h"
 #include "report.h"
-#include "trial.h"
 #include "output/progress.h"
 
 typedef struct bench_run {
@@ -95,15 +94,17 @@ static int run_contestants(const cli_options *options, bench_run *run, bench_cas
     return code == CLI_OK ? written : code;
 }
 
-static int run_case(const cli_options *options, bench_run *run, const bench_item *item) {
+/* Makes and runs a case of which the first members are set. */
+static int run_case(const cli_options *options, bench_run *run, bench_case work) {
     static const bench_task *const tasks[] = {
         [PART_LOWER] = &bench_sweep, [PART_UPPER] = &bench_sweep, [PART_BOTH] = &bench_apply,
         [PART_SYMGS] = &bench_symgs, [PART_RELAX] = &bench_relax, [PART_WHOLE] = &bench_whole,
         [PART_HPCG] = &bench_hpcg};
     const bench_site *site = &run->sites.site[0];
     bench_contestant list[BENCH_CONTESTANTS_MAX];
-    bench_case work = {.task = tasks[item->part], .mode = run->plan.mode};
-    int code = work.task->make(options, &run->plan, site, &run->system, item, &work);
+    work.task = tasks[work.part];
+    work.mode = run->plan.mode;
+    int code = work.task->make(options, &run->plan, site, &run->system, &work);
     if (code == CLI_OK && work.mode == MODE_WHOLE) {
         cli_print(options, "\n");
         bench_table_head(options, &run->report.table);
@@ -120,37 +121,53 @@ static int run_case(const cli_options *options, bench_run *run, const bench_item
     return code;
 }
 
-/* The system of an item, unless it is that of the one before. */
-static int change_system(const cli_options *options, bench_run *run, const bench_item *item) {
+static int make_system(const cli_options *options, bench_run *run, const gsw_stencil *stencil,
+                       const gsw_grid *grid) {
     char size[80];
-    if (!item->new_system || item->part == PART_WHOLE)
-        return CLI_OK;
-    bench_free_system(&run->system);
-    bench_short_size(&item->grid, size, sizeof size);
-    cli_show_line(options, "%s %s: generating the matrix", gsw_stencil_name(item->stencil), size);
-    int code = bench_make_system(options, run->sites.site[0].place.host, item, &run->system);
+    bench_short_size(grid, size, sizeof size);
+    cli_show_line(options, "%s %s: generating the matrix", gsw_stencil_name(stencil), size);
+    int code =
+        bench_make_system(options, run->sites.site[0].place.host, stencil, grid, &run->system);
     cli_show_line(options, NULL);
     return code;
 }
 
-static int run_plan(const cli_options *options, bench_run *run) {
-    int64_t items = bench_item_count(&run->plan);
-    int code = CLI_OK;
-    bench_report_start(options, &run->plan, &run->sites, &run->report);
-    if (run->plan.mode != MODE_WHOLE)
-        bench_table_head(options, &run->report.table);
-    for (int64_t i = 0; i < items && code == CLI_OK; i++) {
-        bench_item item;
-        if (!bench_item_at(&run->plan, i, &item))
-            continue;
-        code = change_system(options, run, &item);
-        if (code == CLI_OK)
-            code = run_case(options, run, &item);
+/* The cases on one matrix. The CSR of a part is made once; smoothing is in f64 alone. */
+static int run_system(const cli_options *options, bench_run *run, const gsw_stencil *stencil,
+                      const gsw_grid *grid) {
+    const bench_list *parts = &run->plan.parts, *precisions = &run->plan.precisions;
+    const int cases = parts->count * precisions->count;
+    int code = make_system(options, run, stencil, grid);
+    for (int i = 0; i < cases && code == CLI_OK; i++) {
+        const bool by_part = run->plan.mode == MODE_CSR;
+        const int part = by_part ? i / precisions->count : i % parts->count;
+        const int precision = by_part ? i % precisions->count : i / parts->count;
+        bench_case work = {.part = (bench_part)parts->values[part],
+                           .precision = (bench_precision)precisions->values[precision],
+                           .last_part = part == parts->count - 1};
+        if (work.part == PART_SYMGS)
+            work.precision = PRECISION_F64;
+        if (work.part != PART_SYMGS || precision == 0)
+            code = run_case(options, run, work);
     }
-    if (code == CLI_OK)
-        code = cli_processes_agree(
-            options, bench_report_finish(options, &run->plan, &run->sites, &run->report));
     bench_free_system(&run->system);
+    return code;
+}
+
+static int run_plan(const cli_options *options, bench_run *run) {
+    const bench_plan *plan = &run->plan;
+    int code = CLI_OK;
+    bench_report_start(options, plan, &run->sites, &run->report);
+    if (plan->mode == MODE_WHOLE)
+        code = run_case(options, run, (bench_case){.part = PART_WHOLE});
+    else
+        bench_table_head(options, &run->report.table);
+    for (int i = 0; i < plan->stencils; i++)
+        for (int j = 0; j < plan->sizes && code == CLI_OK; j++)
+            code = run_system(options, run, &plan->stencil[i], &plan->grid[i][j]);
+    if (code == CLI_OK)
+        code = cli_processes_agree(options,
+                                   bench_report_finish(options, plan, &run->sites, &run->report));
     bench_report_free(&run->report);
     return code;
 }

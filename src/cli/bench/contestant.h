@@ -1,4 +1,4 @@
-/* contestant.h: who takes part in a case: gridsweep and rivals, as tables of functions. */
+/* contestant.h: who takes part in a case, gridsweep and rivals, and what is measured of each. */
 #ifndef GSW_CLI_BENCH_CONTESTANT_H
 #define GSW_CLI_BENCH_CONTESTANT_H
 
@@ -18,6 +18,11 @@ int bench_list_contestants(const cli_options *options, const bench_plan *plan,
 int bench_start_worker(const cli_options *options, const bench_site *site, bench_case *work,
                        const bench_contestant *who, bench_row *row, bench_worker *worker);
 void bench_close_worker(bench_worker *worker);
+
+/* Times a worker that is open, and fills its row. Warms up and checks the result, takes the times,
+ * checks the result again; before runs, outside their time, start() sets x. Returns the status of
+ * the first call that failed. */
+gsw_status bench_measure(bench_worker *worker);
 
 /* Judges the status of a run: the library's own failure ends the run of the program. That of a
  * rival, or of a preconditioner that does not suit the matrix, is shown with its reason. Returns an

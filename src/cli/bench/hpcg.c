@@ -153,45 +153,43 @@ static gsw_status check(bench_worker *worker) {
 }
 
 /* What an iteration moves on a level, in values per point: SymGS from zero, SymGS after the
- * correction, and the restriction of the residual. An array counts once per pass. */
-typedef struct traffic {
-    double zero, step, restriction;
-} traffic;
-
-/* CUDA sweeps a packed factor.
+ * correction, and the restriction of the residual. An array counts once per pass.
+ *
+ * CUDA sweeps a packed factor.
  *   SymGS from zero   14 coefficients with b and x, then 13 with x read and written
  *   SymGS             13 with b, x and the residual r, 14 with r read and written, x subtracted
  *                     from r (3), 13 with r read and written, r added to x (3)
- *   restriction       27 on the quarter of the lines that hold coarse points, with b; x from all */
-static traffic packed_traffic(void) {
-    return (traffic){.zero = 16 + 15, .step = 16 + 16 + 3 + 15 + 3, .restriction = 28.0 / 4 + 1};
-}
-
-/* The CPU sweeps in place, on the level's own arrays. The finest level is stored as a symmetric
+ *   restriction       27 on the quarter of the lines that hold coarse points, with b; x from all
+ *
+ * The CPU sweeps in place, on the level's own arrays. The finest level is stored as a symmetric
  * matrix: its 13 lower arrays are the upper ones, read from the neighbour. The matrices that
  * injection makes have both.
  *   sweep from zero   13 lower couplings, the diagonal's reciprocal and b read, x written
  *   any other sweep   all couplings, the diagonal's reciprocal, b, x read and written
  *   restriction       as on CUDA; the residual of the quarter of the lines is written and read */
-static traffic in_place_traffic(bool finest) {
-    const double other = (finest ? 13 : 26) + 4;
-    return (traffic){.zero = 16 + other, .step = 2 * other, .restriction = 30.0 / 4 + 1};
+typedef struct traffic {
+    double zero, step, restriction;
+} traffic;
+
+static traffic traffic_of(bool in_place, bool finest) {
+    const double sweep = (finest ? 13 : 26) + 4;
+    return in_place ? (traffic){16 + sweep, 2 * sweep, 30.0 / 4 + 1}
+                    : (traffic){16 + 15, 16 + 16 + 3 + 15 + 3, 28.0 / 4 + 1};
 }
 
 /* Bytes of so many iterations. CG takes 27 coefficients with p and A p, and its five vector
- * operations as in krylov.h. */
+ * operations as in krylov.h. The coarse b is written; the correction reads one, and x twice. */
 static double moved_bytes(const gsw_grid *finest, bool in_place, double iterations) {
     const double method = 29 + 13;
     double values = 0;
     gsw_grid grid = *finest;
     for (int i = 0; i < HPCG_LEVELS; i++) {
-        const traffic t = in_place ? in_place_traffic(i == 0) : packed_traffic();
-        const double n = (double)grid.nx * (double)grid.ny * (double)grid.nz;
+        const traffic t = traffic_of(in_place, i == 0);
         const gsw_grid next = hpcg_coarser(&grid);
+        const double n = (double)grid.nx * (double)grid.ny * (double)grid.nz;
         const double coarse = (double)next.nx * (double)next.ny * (double)next.nz;
         values += (i == 0 ? method : 0) * n + t.zero * n;
-        if (i + 1 <
-            HPCG_LEVELS) /* the coarse b is written; the correction reads one, and x twice */
+        if (i + 1 < HPCG_LEVELS)
             values += (t.restriction + t.step) * n + (1 + 3) * coarse;
         grid = next;
     }

@@ -81,51 +81,19 @@ static bool is_base(const bench_report *report, const bench_row *other, const be
            strcmp(other->algorithm, baseline) == 0 && strcmp(other->cache, row->cache) == 0;
 }
 
-/* The members of a row by the names of their keys. */
-#define MEMBER(name)                                                                               \
-    { #name, offsetof(bench_row, name) }
-
-typedef struct member {
-    const char *key;
-    size_t offset;
-} member;
-
-static const member texts[] = {
-    MEMBER(backend), MEMBER(device), MEMBER(driver),       MEMBER(toolkit), MEMBER(stencil),
-    MEMBER(part),    MEMBER(kind),   MEMBER(algorithm),    MEMBER(cache),   MEMBER(dtype),
-    MEMBER(method),  MEMBER(format), MEMBER(factor_dtype), MEMBER(precond), MEMBER(scope),
-};
-static const member counts[] = {MEMBER(threads), MEMBER(iterations), MEMBER(height)};
-static const member numbers[] = {
-    MEMBER(residual),        MEMBER(setup_ms),      MEMBER(factor_ms),
-    MEMBER(solve_ms),        MEMBER(iteration_ms),  MEMBER(total_with_setup_ms),
-    MEMBER(ratio),           MEMBER(predicted_ms),  MEMBER(ratio_with_setup),
-    MEMBER(buffer_bytes),    MEMBER(moved_gb_s),    MEMBER(effective_gb_s),
-    MEMBER(copy_gb_s),       MEMBER(max_rel_error), MEMBER(fraction_of_copy),
-    MEMBER(scaled_residual), MEMBER(gflops),        MEMBER(rated_gflops),
-};
-enum {
-    TEXTS = sizeof texts / sizeof *texts,
-    COUNTS = sizeof counts / sizeof *counts,
-    NUMBERS = sizeof numbers / sizeof *numbers
-};
-
-/* Gives the members their keys, if the object has them. */
-static void set_members(cJSON *json, const bench_row *row) {
-    const char *bytes = (const char *)row;
-    for (int i = 0; i < TEXTS; i++)
-        if (cJSON_HasObjectItem(json, texts[i].key))
-            cli_set_text(json, texts[i].key,
-                         *(const char *const *)(const void *)(bytes + texts[i].offset));
-    for (int i = 0; i < COUNTS; i++) {
-        const int64_t count = *(const int64_t *)(const void *)(bytes + counts[i].offset);
-        if (cJSON_HasObjectItem(json, counts[i].key))
-            cli_set_number(json, counts[i].key, count >= 0 ? (double)count : NAN);
+/* Gives the fields of a row their keys, if the object has them. */
+static void set_fields(cJSON *json, const bench_row *row) {
+    for (const bench_field *field = bench_fields; field->key != NULL; field++) {
+        const void *value = (const char *)row + field->offset;
+        if (!cJSON_HasObjectItem(json, field->key))
+            continue;
+        if (field->kind == BENCH_TEXT)
+            cli_set_text(json, field->key, *(const char *const *)value);
+        else if (field->kind == BENCH_NUMBER)
+            cli_set_number(json, field->key, *(const double *)value);
+        else if (*(const int64_t *)value >= 0)
+            cli_set_number(json, field->key, (double)*(const int64_t *)value);
     }
-    for (int i = 0; i < NUMBERS; i++)
-        if (cJSON_HasObjectItem(json, numbers[i].key))
-            cli_set_number(json, numbers[i].key,
-                           *(const double *)(const void *)(bytes + numbers[i].offset));
 }
 
 static void set_results(cJSON *json, bench_mode mode, const bench_row *row) {
@@ -148,7 +116,7 @@ static void set_results(cJSON *json, bench_mode mode, const bench_row *row) {
 static void store_row(const bench_report *report, const bench_row *row) {
     const bool skipped = row->reason[0] != '\0';
     cJSON *json = cli_json_new(holders[report->mode][skipped]);
-    set_members(json, row);
+    set_fields(json, row);
     cli_set_triple(json, "grid", row->grid.nx, row->grid.ny, row->grid.nz);
     if (skipped)
         cli_set_text(json, "reason", row->reason);

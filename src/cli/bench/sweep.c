@@ -3,6 +3,7 @@
  * Without packing an apply is one sweep with each factor, extracted as a CSR. */
 #include "tasks.h"
 #include <math.h>
+#include <stdlib.h>
 
 /* ---- Making --------------------------------------------------------------------------------- */
 
@@ -52,23 +53,34 @@ static gsw_status refer_apply(gsw_context *host, const gsw_factor_options *wante
     return status;
 }
 
-/* The kept factors in the precision of the case, as matrices. */
-static int view_factors(const cli_options *options, gsw_context *host, bench_case *made) {
-    for (int i = 0; i < 2; i++) {
-        gsw_csr csr = made->factors[i];
-        if (made->factor_type == GSW_F32) {
-            made->factors_f32[i] = bench_narrow(&csr);
-            if (made->factors_f32[i] == NULL)
-                return bench_no_memory(options);
-            csr.values = made->factors_f32[i];
-            csr.value_type = GSW_F32;
-        }
-        gsw_status status = gsw_matrix_from_csr(host, &made->exact.grid, &made->exact.stencil, &csr,
-                                                &made->factor_views[i]);
-        if (status != GSW_SUCCESS)
-            return cli_status(options, host, status, CLI_FROM_OPTION);
+/* The values of a CSR in fp32; NULL without memory. */
+static float *narrow(const gsw_csr *csr) {
+    const double *from = csr->values;
+    float *to = malloc((size_t)csr->nonzeros * sizeof *to);
+    if (to == NULL)
+        return NULL;
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static)
+#endif
+    for (int64_t k = 0; k < csr->nonzeros; k++)
+        to[k] = (float)from[k];
+    return to;
+}
+
+/* A CSR in the precision of the case as a matrix on the grid of the system. *f32 receives values
+ * that had to be narrowed. */
+static int view_csr(const cli_options *options, gsw_context *host, const bench_system *system,
+                    const bench_case *made, gsw_csr csr, float **f32, gsw_matrix *view) {
+    if (made->factor_type == GSW_F32) {
+        *f32 = narrow(&csr);
+        if (*f32 == NULL)
+            return bench_no_memory(options);
+        csr.values = *f32;
+        csr.value_type = GSW_F32;
     }
-    return CLI_OK;
+    return cli_status(options, host,
+                      gsw_matrix_from_csr(host, &system->grid, &system->stencil, &csr, view),
+                      CLI_FROM_OPTION);
 }
 
 /* The arrays of the stencil: the reference is that of the matrix in fp64, and the tolerance allows
@@ -89,29 +101,20 @@ static int take_arrays(const cli_options *options, gsw_context *host, bench_syst
 
 /* A CSR of what is solved with: the reference is computed in fp64 with exactly the numbers that the
  * contestants get. */
-static int take_csr(const cli_options *options, gsw_context *host, const bench_item *item,
-                    bench_system *system, bench_case *made) {
-    int code = bench_system_csr(options, host, item, system);
+static int take_csr(const cli_options *options, gsw_context *host, bench_system *system,
+                    bench_case *made) {
+    int code = bench_system_csr(options, host, made->part, made->last_part, system);
     if (code != CLI_OK)
         return code;
-    gsw_csr csr = system->csr;
-    made->entries = csr.nonzeros;
+    made->entries = system->csr.nonzeros;
     made->tolerance = made->factor_type == GSW_F32 ? 1e-5 : 1e-13;
-    if (made->factor_type == GSW_F32) {
-        made->values_f32 = bench_narrow(&csr);
-        if (made->values_f32 == NULL)
-            return bench_no_memory(options);
-        csr.values = made->values_f32;
-        csr.value_type = GSW_F32;
-    }
-    gsw_status status =
-        gsw_matrix_from_csr(host, &system->grid, &system->stencil, &csr, &made->host);
+    code = view_csr(options, host, system, made, system->csr, &made->values_f32, &made->host);
     made->exact = made->host;
-    return cli_status(options, host, status, CLI_FROM_OPTION);
+    return code;
 }
 
 static int make_reference(const cli_options *options, const bench_plan *plan, gsw_context *host,
-                          bench_case *made) {
+                          const bench_system *system, bench_case *made) {
     bool keep = false;
     gsw_status status;
     if (made->part == PART_BOTH) {
@@ -127,24 +130,25 @@ static int make_reference(const cli_options *options, const bench_plan *plan, gs
         status = sweep(host, &made->exact, part_of(made), false, GSW_F64, GSW_ALGORITHM_REFERENCE,
                        made->reference, made->reference);
     }
-    if (status != GSW_SUCCESS)
-        return cli_status(options, host, status, CLI_FROM_OPTION);
-    return keep ? view_factors(options, host, made) : CLI_OK;
+    int code = cli_status(options, host, status, CLI_FROM_OPTION);
+    for (int i = 0; i < 2 && keep && code == CLI_OK; i++)
+        code = view_csr(options, host, system, made, made->factors[i], &made->factors_f32[i],
+                        &made->factor_views[i]);
+    return code;
 }
 
 static int make(const cli_options *options, const bench_plan *plan, const bench_site *site,
-                bench_system *system, const bench_item *item, bench_case *made) {
+                bench_system *system, bench_case *made) {
     gsw_context *host = site->place.host;
-    made->part = item->part;
-    made->factor_type = item->precision == PRECISION_F64 ? GSW_F64 : GSW_F32;
-    made->type = item->precision == PRECISION_F32 ? GSW_F32 : GSW_F64;
+    made->factor_type = made->precision == PRECISION_F64 ? GSW_F64 : GSW_F32;
+    made->type = made->precision == PRECISION_F32 ? GSW_F32 : GSW_F64;
     made->rows = system->rows;
     int code = made->mode == MODE_ARRAYS ? take_arrays(options, host, system, made)
-                                         : take_csr(options, host, item, system, made);
+                                         : take_csr(options, host, system, made);
     if (code == CLI_OK)
         code = bench_make_vectors(options, made);
     if (code == CLI_OK)
-        code = make_reference(options, plan, host, made);
+        code = make_reference(options, plan, host, system, made);
     return code == CLI_OK ? bench_upload(options, site, made) : code;
 }
 

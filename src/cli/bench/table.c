@@ -124,99 +124,142 @@ CELL(cell_type) {
 
 enum { COLUMN_STENCIL, COLUMN_SIZE, COLUMN_PART, COLUMN_TYPE, COLUMN_METHOD, COLUMN_CACHE };
 
-#define TEXT(field)   .text = offsetof(bench_row, field)
-#define COUNT(field)  .count = offsetof(bench_row, field)
-#define NUMBER(field) .number = offsetof(bench_row, field)
+#define TEXT(field)                                                                                \
+    { #field, BENCH_TEXT, offsetof(bench_row, field) }
+#define COUNT(field)                                                                               \
+    { #field, BENCH_COUNT, offsetof(bench_row, field) }
+#define NUMBER(field)                                                                              \
+    { #field, BENCH_NUMBER, offsetof(bench_row, field) }
 
-static const bench_table of_arrays = {.names = 5,
-                                      .count = 14,
-                                      .column = {{"stencil", "", 7, false, TEXT(stencil)},
-                                                 {"size", "", 4, false, .cell = cell_full_size},
-                                                 {"part", "", 4, false, TEXT(part)},
-                                                 {"type", "", 4, false, .cell = cell_type},
-                                                 {"algorithm", "", 9, false, TEXT(algorithm)},
-                                                 {"thr", "", 3, true, COUNT(threads)},
-                                                 {"setup", "ms", 5, false, NUMBER(setup_ms)},
-                                                 {"time", "ms", 5, false, NUMBER(time.median)},
-                                                 {"min", "ms", 5, false, NUMBER(time.minimum)},
-                                                 {"max", "ms", 5, false, NUMBER(time.maximum)},
-                                                 {"eff.", "GB/s", 5, true, NUMBER(effective_gb_s)},
-                                                 {"moved", "GB/s", 5, false, NUMBER(moved_gb_s)},
-                                                 {"of", "copy", 4, false, .cell = cell_of_copy},
-                                                 {"max", "error", 5, true, .cell = cell_error}}};
+const bench_field bench_fields[] = {TEXT(backend),
+                                    TEXT(device),
+                                    TEXT(driver),
+                                    TEXT(toolkit),
+                                    TEXT(stencil),
+                                    TEXT(part),
+                                    TEXT(kind),
+                                    TEXT(algorithm),
+                                    TEXT(cache),
+                                    TEXT(dtype),
+                                    TEXT(method),
+                                    TEXT(format),
+                                    TEXT(factor_dtype),
+                                    TEXT(precond),
+                                    TEXT(scope),
+                                    COUNT(threads),
+                                    COUNT(iterations),
+                                    COUNT(height),
+                                    NUMBER(time.median),
+                                    NUMBER(time.minimum),
+                                    NUMBER(time.maximum),
+                                    NUMBER(speed),
+                                    NUMBER(residual),
+                                    NUMBER(setup_ms),
+                                    NUMBER(factor_ms),
+                                    NUMBER(solve_ms),
+                                    NUMBER(iteration_ms),
+                                    NUMBER(total_with_setup_ms),
+                                    NUMBER(ratio),
+                                    NUMBER(ratio_with_setup),
+                                    NUMBER(predicted_ms),
+                                    NUMBER(buffer_bytes),
+                                    NUMBER(effective_gb_s),
+                                    NUMBER(moved_gb_s),
+                                    NUMBER(copy_gb_s),
+                                    NUMBER(fraction_of_copy),
+                                    NUMBER(max_rel_error),
+                                    NUMBER(scaled_residual),
+                                    NUMBER(gflops),
+                                    NUMBER(rated_gflops),
+                                    {NULL, BENCH_TEXT, 0}};
 
-static const bench_table of_csr = {
-    .names = 6,
-    .count = 16,
-    .parted = true,
-    .column = {{"stencil", "", 7, false, TEXT(stencil)},
-               {"size", "", 4, false, .cell = cell_short_size},
-               {"part", "", 4, false, TEXT(part)},
-               {"type", "", 4, false, .cell = cell_type},
-               {"algorithm", "", 9, false, TEXT(algorithm)},
-               {"L2", "", 4, false, TEXT(cache)},
-               {"setup", "ms", 5, false, .cell = cell_setup_or_zero},
-               {"buf.", "MB", 4, false, .cell = cell_buffer},
-               {"time", "ms", 5, false, NUMBER(time.median)},
-               {"min", "ms", 5, false, NUMBER(time.minimum)},
-               {"max", "ms", 5, false, NUMBER(time.maximum)},
-               {"eff.", "GB/s", 4, false, NUMBER(effective_gb_s)},
-               {"moved", "GB/s", 5, false, NUMBER(moved_gb_s)},
-               {"of", "copy", 4, false, .cell = cell_of_copy},
-               {"", "", 4, false, .cell = cell_speed},
-               {"max", "error", 5, false, .cell = cell_judged_error}}};
+static const bench_table of_arrays = {
+    .names = 5,
+    .count = 14,
+    .column = {{"stencil", "", 7, "stencil"},
+               {"size", "", 4, .cell = cell_full_size},
+               {"part", "", 4, "part"},
+               {"type", "", 4, .cell = cell_type},
+               {"algorithm", "", 9, "algorithm"},
+               {"thr", "", 3, "threads", .apart = true},
+               {"setup", "ms", 5, "setup_ms"},
+               {"time", "ms", 5, "time.median"},
+               {"min", "ms", 5, "time.minimum"},
+               {"max", "ms", 5, "time.maximum"},
+               {"eff.", "GB/s", 5, "effective_gb_s", .apart = true},
+               {"moved", "GB/s", 5, "moved_gb_s"},
+               {"of", "copy", 4, .cell = cell_of_copy},
+               {"max", "error", 5, .cell = cell_error, .apart = true}}};
 
-static const bench_table of_whole = {
-    .names = 4,
-    .count = 13,
-    .column = {{"solver", "", 15, false, TEXT(algorithm)},
-               {"precond", "", 7, false, TEXT(precond)},
-               {"matrix", "", 7, false, TEXT(format)},
-               {"pre", "", 3, false, TEXT(factor_dtype)},
-               {"iter.", "", 5, false, COUNT(iterations)},
-               {"residual", "", 8, false, .cell = cell_residual},
-               {"before", "ms", 6, false, NUMBER(setup_ms)},
-               {"factor", "ms", 6, false, NUMBER(factor_ms)},
-               {"solve", "ms", 7, false, NUMBER(solve_ms)},
-               {"total", "ms", 7, false, NUMBER(time.median)},
-               {"per", "it.", 6, false, NUMBER(iteration_ms)},
-               {"total", "x", 5, false, NUMBER(ratio)},
-               {"+bef.", "x", 5, false, NUMBER(ratio_with_setup)}}};
+static const bench_table of_csr = {.names = 6,
+                                   .count = 16,
+                                   .parted = true,
+                                   .column = {{"stencil", "", 7, "stencil"},
+                                              {"size", "", 4, .cell = cell_short_size},
+                                              {"part", "", 4, "part"},
+                                              {"type", "", 4, .cell = cell_type},
+                                              {"algorithm", "", 9, "algorithm"},
+                                              {"L2", "", 4, "cache"},
+                                              {"setup", "ms", 5, .cell = cell_setup_or_zero},
+                                              {"buf.", "MB", 4, .cell = cell_buffer},
+                                              {"time", "ms", 5, "time.median"},
+                                              {"min", "ms", 5, "time.minimum"},
+                                              {"max", "ms", 5, "time.maximum"},
+                                              {"eff.", "GB/s", 4, "effective_gb_s"},
+                                              {"moved", "GB/s", 5, "moved_gb_s"},
+                                              {"of", "copy", 4, .cell = cell_of_copy},
+                                              {"", "", 4, .cell = cell_speed},
+                                              {"max", "error", 5, .cell = cell_judged_error}}};
+
+static const bench_table of_whole = {.names = 4,
+                                     .count = 13,
+                                     .column = {{"solver", "", 15, "algorithm"},
+                                                {"precond", "", 7, "precond"},
+                                                {"matrix", "", 7, "format"},
+                                                {"pre", "", 3, "factor_dtype"},
+                                                {"iter.", "", 5, "iterations"},
+                                                {"residual", "", 8, .cell = cell_residual},
+                                                {"before", "ms", 6, "setup_ms"},
+                                                {"factor", "ms", 6, "factor_ms"},
+                                                {"solve", "ms", 7, "solve_ms"},
+                                                {"total", "ms", 7, "time.median"},
+                                                {"per", "it.", 6, "iteration_ms"},
+                                                {"total", "x", 5, "ratio"},
+                                                {"+bef.", "x", 5, "ratio_with_setup"}}};
 
 static const bench_table of_hpcg = {
     .names = 1,
     .count = 13,
-    .column = {{"size", "", 11, false, .cell = cell_short_size},
-               {"iter.", "", 5, false, COUNT(iterations)},
-               {"scaled", "residual", 8, false, .cell = cell_scaled_residual},
-               {"setup", "ms", 7, false, NUMBER(setup_ms)},
-               {"set", "ms", 8, false, NUMBER(time.median)},
-               {"min", "ms", 7, false, NUMBER(time.minimum)},
-               {"max", "ms", 7, false, NUMBER(time.maximum)},
-               {"per it.", "ms", 7, false, NUMBER(iteration_ms)},
-               {"", "GFLOP/s", 7, false, NUMBER(gflops)},
-               {"rated", "GFLOP/s", 7, false, NUMBER(rated_gflops)},
-               {"moved", "GB/s", 5, false, NUMBER(moved_gb_s)},
-               {"of", "copy", 4, false, .cell = cell_of_copy},
-               {"", "error", 5, false, .cell = cell_judged_error}}};
+    .column = {{"size", "", 11, .cell = cell_short_size},
+               {"iter.", "", 5, "iterations"},
+               {"scaled", "residual", 8, .cell = cell_scaled_residual},
+               {"setup", "ms", 7, "setup_ms"},
+               {"set", "ms", 8, "time.median"},
+               {"min", "ms", 7, "time.minimum"},
+               {"max", "ms", 7, "time.maximum"},
+               {"per it.", "ms", 7, "iteration_ms"},
+               {"", "GFLOP/s", 7, "gflops"},
+               {"rated", "GFLOP/s", 7, "rated_gflops"},
+               {"moved", "GB/s", 5, "moved_gb_s"},
+               {"of", "copy", 4, .cell = cell_of_copy},
+               {"", "error", 5, .cell = cell_judged_error}}};
 
-static const bench_table of_relax = {
-    .names = 4,
-    .count = 13,
-    .parted = true,
-    .column = {{"stencil", "", 7, false, TEXT(stencil)},
-               {"size", "", 4, false, .cell = cell_short_size},
-               {"h", "", 2, false, .cell = cell_height},
-               {"tile", "", 12, false, .cell = cell_tile},
-               {"time", "ms", 7, false, NUMBER(time.median)},
-               {"min", "ms", 7, false, NUMBER(time.minimum)},
-               {"max", "ms", 7, false, NUMBER(time.maximum)},
-               {"predicted", "ms", 9, false, NUMBER(predicted_ms)},
-               {"gain", "", 5, false, NUMBER(speed)},
-               {"setup", "ms", 5, false, NUMBER(setup_ms)},
-               {"moved", "GB/s", 5, false, NUMBER(moved_gb_s)},
-               {"of", "copy", 4, false, .cell = cell_of_copy},
-               {"max", "error", 5, false, .cell = cell_judged_error}}};
+static const bench_table of_relax = {.names = 4,
+                                     .count = 13,
+                                     .parted = true,
+                                     .column = {{"stencil", "", 7, "stencil"},
+                                                {"size", "", 4, .cell = cell_short_size},
+                                                {"h", "", 2, .cell = cell_height},
+                                                {"tile", "", 12, .cell = cell_tile},
+                                                {"time", "ms", 7, "time.median"},
+                                                {"min", "ms", 7, "time.minimum"},
+                                                {"max", "ms", 7, "time.maximum"},
+                                                {"predicted", "ms", 9, "predicted_ms"},
+                                                {"gain", "", 5, "speed"},
+                                                {"setup", "ms", 5, "setup_ms"},
+                                                {"moved", "GB/s", 5, "moved_gb_s"},
+                                                {"of", "copy", 4, .cell = cell_of_copy},
+                                                {"max", "error", 5, .cell = cell_judged_error}}};
 
 static void widen(bench_column *column, const char *text) {
     int length = (int)strlen(text);
@@ -309,19 +352,23 @@ void bench_table_make(const bench_plan *plan, const char *baseline, bench_table 
 
 /* The text of a cell; a column without a function shows a field of the row. */
 static void make_cell(const bench_row *row, const bench_column *column, char *text) {
-    const char *bytes = (const char *)row;
+    const bench_field *field = bench_fields;
     text[0] = '\0';
     if (column->head[0] == '\0' && column->unit[0] == '\0')
         return;
-    if (column->cell != NULL)
+    if (column->cell != NULL) {
         column->cell(row, column->width, text);
-    else if (column->text != 0)
-        copy_name(text, *(const char *const *)(bytes + column->text));
-    else if (column->count != 0)
-        (void)snprintf(text, BENCH_CELL_SIZE, "%lld",
-                       (long long)*(const int64_t *)(bytes + column->count));
+        return;
+    }
+    while (strcmp(field->key, column->key) != 0)
+        field++;
+    const void *value = (const char *)row + field->offset;
+    if (field->kind == BENCH_TEXT)
+        copy_name(text, *(const char *const *)value);
+    else if (field->kind == BENCH_COUNT)
+        (void)snprintf(text, BENCH_CELL_SIZE, "%lld", (long long)*(const int64_t *)value);
     else
-        print_number(text, column->width, *(const double *)(bytes + column->number));
+        print_number(text, column->width, *(const double *)value);
 }
 
 static void print_cell(const cli_options *options, const bench_table *table, int i,

@@ -7,14 +7,24 @@
 #define BENCH_COLUMNS_MAX 20
 #define BENCH_CELL_SIZE   128
 
+/* A member of a row, by its key in the JSON if it has one. */
+typedef struct bench_field {
+    const char *key;
+    enum { BENCH_TEXT, BENCH_COUNT, BENCH_NUMBER } kind;
+    size_t offset;
+} bench_field;
+
+/* Ends with a key that is NULL. */
+extern const bench_field bench_fields[];
+
 /* A column. Names are on the left of theirs and cut where they do not fit, numbers on the right.
  * One without a head is empty. */
 typedef struct bench_column {
     const char *head, *unit; /* the two lines above it */
     int width;
-    bool apart;                 /* a group of columns begins here */
-    size_t text, count, number; /* offset of the field of bench_row that it shows, or: */
+    const char *key; /* of the field that it shows, or: */
     void (*cell)(const bench_row *row, int width, char *text);
+    bool apart; /* a group of columns begins here */
 } bench_column;
 
 typedef struct bench_table {

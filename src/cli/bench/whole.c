@@ -100,9 +100,8 @@ static void print_plan(const cli_options *options, const bench_plan *plan, const
 }
 
 static int make(const cli_options *options, const bench_plan *plan, const bench_site *site,
-                bench_system *system, const bench_item *item, bench_case *made) {
+                bench_system *system, bench_case *made) {
     (void)system;
-    made->part = item->part;
     int code = cli_processes_agree(options, cli_rank() == 0 ? load(options, site->place.host, made)
                                                             : CLI_OK);
     if (code == CLI_OK)

@@ -184,8 +184,7 @@ static int read_text(const cli_options *options, const char *path, file_text *fi
     const char *problem = cli_read_file(path, &file->bytes, &file->size);
     if (problem == NULL)
         return CLI_OK;
-    cli_error(options, "cannot read %s: %s", file->name, problem);
-    return CLI_INPUT;
+    return cli_error(options, "cannot read %s: %s", file->name, problem);
 }
 
 static int read_matrix(const cli_options *options, gsw_context *context, gsw_csr *csr) {
@@ -367,8 +366,7 @@ int cli_load_guess(const cli_options *options, gsw_context *context, const cli_i
     *x = calloc((size_t)input->rows, sizeof **x);
     if (*x != NULL)
         return CLI_OK;
-    cli_error(options, "out of memory for the solution");
-    return CLI_INPUT;
+    return cli_error(options, "out of memory for the solution");
 }
 
 static bool parse_seed(const char *text, uint64_t *seed) {
@@ -391,10 +389,8 @@ int cli_load_rhs(const cli_options *options, gsw_context *context, const cli_inp
         return cli_usage(options, "--rhs random:SEED needs a seed that is a number, not '%s'",
                          rhs + strlen(random_prefix));
     *b = malloc((size_t)input->rows * sizeof **b);
-    if (*b == NULL) {
-        cli_error(options, "out of memory for the right-hand side");
-        return CLI_INPUT;
-    }
+    if (*b == NULL)
+        return cli_error(options, "out of memory for the right-hand side");
     if (random)
         gsw_random_vector(seed, input->rows, *b);
     for (int64_t i = 0; !random && i < input->rows; i++)

@@ -319,11 +319,12 @@ const char *cli_last_error(void) {
     return last_error;
 }
 
-void cli_error(const cli_options *options, const char *format, ...) {
+int cli_error(const cli_options *options, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     say(options, format, arguments);
     va_end(arguments);
+    return CLI_INPUT;
 }
 
 int cli_usage(const cli_options *options, const char *format, ...) {

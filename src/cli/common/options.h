@@ -173,8 +173,8 @@ const char *cli_text(const cli_options *options, cli_option_id id);
  * message, or CLI_OK with *help set for --help and --help-all. */
 int cli_parse(const cli_command *command, int argc, char **argv, cli_options *options, bool *help);
 
-/* "gridsweep COMMAND: MESSAGE" on stderr. */
-void cli_error(const cli_options *options, const char *format, ...)
+/* "gridsweep COMMAND: MESSAGE" on stderr; returns CLI_INPUT. */
+int cli_error(const cli_options *options, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* The last message of the two functions around this one; "" before the first. */

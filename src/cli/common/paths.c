@@ -84,9 +84,8 @@ static char *folder_of(const char *path) {
 }
 
 int cli_write_error(const cli_options *options, const char *path, int problem) {
-    cli_error(options, "cannot write %s: %s", cli_is_dash(path) ? "to standard output" : path,
-              cli_reason(problem));
-    return CLI_INPUT;
+    return cli_error(options, "cannot write %s: %s",
+                     cli_is_dash(path) ? "to standard output" : path, cli_reason(problem));
 }
 
 /* An option that names an output, and where that is. */
@@ -98,20 +97,16 @@ typedef struct destination {
 static int check_output(const cli_options *options, destination *output) {
     struct stat info;
     const char *path = output->path;
-    if (cli_names_gzip(path) && cli_no_gzip != NULL) {
-        cli_error(options, "cannot write %s: %s", path, cli_no_gzip);
-        return CLI_INPUT;
-    }
+    if (cli_names_gzip(path) && cli_no_gzip != NULL)
+        return cli_error(options, "cannot write %s: %s", path, cli_no_gzip);
     output->target = cli_follow_links(path);
     output->folder = output->target != NULL ? folder_of(output->target) : NULL;
     if (output->folder == NULL)
         return cli_write_error(options, path, errno);
     if (cli_is_special(output->target))
         return CLI_OK;
-    if (stat(output->target, &info) == 0 && S_ISDIR(info.st_mode)) {
-        cli_error(options, "%s: is a directory", path);
-        return CLI_INPUT;
-    }
+    if (stat(output->target, &info) == 0 && S_ISDIR(info.st_mode))
+        return cli_error(options, "%s: is a directory", path);
     if (access(output->folder, W_OK | X_OK) != 0)
         return cli_write_error(options, path, errno);
     return CLI_OK;

@@ -8,21 +8,26 @@
 #include "measure.h"
 #include "processes.h"
 
+static gsw_status upload_vector(gsw_context *context, const void *host, size_t bytes, void **to) {
+    if (host == NULL)
+        return GSW_SUCCESS;
+    gsw_status status = gsw_memory_alloc(context, bytes, to);
+    return status == GSW_SUCCESS ? gsw_memory_upload(context, *to, host, bytes) : status;
+}
+
 /* ---- Opening -------------------------------------------------------------------------------- */
 
 /* Does the work on a matrix of one row, to learn whether the backend knows how. */
 static gsw_status try_work(gsw_context *context, const cli_work *work) {
     static const int32_t row_ptr[] = {0, 1}, columns[] = {0};
     static const double one = 1;
-    static const float one_f32 = 1;
-    bool f32 = work->sweep != NULL && work->sweep->vector_type == GSW_F32;
     const gsw_grid grid = {1, 1, 1};
     const gsw_csr csr = {.rows = 1,
                          .nonzeros = 1,
                          .row_ptr = row_ptr,
                          .columns = columns,
-                         .values = f32 ? (const void *)&one_f32 : &one,
-                         .value_type = f32 ? GSW_F32 : GSW_F64};
+                         .values = &one,
+                         .value_type = GSW_F64};
     gsw_stencil stencil;
     gsw_matrix host, matrix = {0};
     gsw_factor *factor = NULL;
@@ -34,9 +39,7 @@ static gsw_status try_work(gsw_context *context, const cli_work *work) {
     if (status == GSW_SUCCESS)
         status = gsw_matrix_upload(context, &host, &matrix);
     if (status == GSW_SUCCESS)
-        status = gsw_memory_alloc(context, sizeof one, &x);
-    if (status == GSW_SUCCESS)
-        status = gsw_memory_set(context, x, 0, sizeof one);
+        status = upload_vector(context, &one, sizeof one, &x);
     if (status == GSW_SUCCESS && work->sweep != NULL)
         status = gsw_sptrsv(context, &matrix, work->sweep, 1, x, 1, x, 1);
     if (status == GSW_SUCCESS && work->factor != NULL)
@@ -109,13 +112,6 @@ bool cli_on_device(const cli_place *place) {
 }
 
 /* ---- Copies --------------------------------------------------------------------------------- */
-
-static gsw_status upload_vector(gsw_context *context, const void *host, size_t bytes, void **to) {
-    if (host == NULL)
-        return GSW_SUCCESS;
-    gsw_status status = gsw_memory_alloc(context, bytes, to);
-    return status == GSW_SUCCESS ? gsw_memory_upload(context, *to, host, bytes) : status;
-}
 
 int cli_upload(const cli_options *options, const cli_place *place, const gsw_matrix *matrix,
                void *b, void *x, size_t bytes, cli_arrays *arrays) {

@@ -54,10 +54,8 @@ static int make_vectors(const cli_options *options, cli_boxes *boxes) {
         boxes->points *= (size_t)(box.end[axis] - box.begin[axis]);
     boxes->b = malloc(boxes->points * sizeof *boxes->b);
     boxes->x = malloc(boxes->points * sizeof *boxes->x);
-    if (boxes->b == NULL || boxes->x == NULL) {
-        cli_error(options, "out of memory for the vectors");
-        code = CLI_INPUT;
-    }
+    if (boxes->b == NULL || boxes->x == NULL)
+        code = cli_error(options, "out of memory for the vectors");
     if (code == CLI_OK && gsw_context_backend(boxes->context) != GSW_BACKEND_CUDA) {
         boxes->run_b = boxes->b;
         boxes->run_x = boxes->x;

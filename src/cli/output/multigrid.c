@@ -74,34 +74,9 @@ void cli_print_multigrid(const cli_options *options, const gsw_multigrid *multig
         print_levels(options, multigrid, info.levels);
 }
 
-cJSON *cli_shared_multigrid_json(const gsw_multigrid *multigrid) {
-    gsw_multigrid_info info = {.size = sizeof info};
-    if (cli_processes() == 1 || gsw_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
-        return cJSON_CreateNull();
-    cJSON *object = cli_json_new(CLI_DISTRIBUTED_MULTIGRID);
-    cli_set_number(object, "levels", info.levels);
-    cli_set_number(object, "distributed_levels", info.shared_levels);
-    cli_set_text(object, "smoother", gsw_smoother_name(info.smoother));
-    cli_set_bool(object, "symmetric", info.symmetric);
-    cli_set_number(object, "operator_complexity", info.operator_complexity);
-    return object;
-}
-
-cJSON *cli_multigrid_json(const gsw_multigrid *multigrid) {
-    gsw_multigrid_info info = {.size = sizeof info};
-    if (cli_processes() > 1 || gsw_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
-        return cJSON_CreateNull();
-    cJSON *object = cli_json_new(CLI_MULTIGRID), *levels = cJSON_CreateArray();
-    cli_set_text(object, "cycle", gsw_cycle_name(info.cycle));
-    cli_set_text(object, "smoother", gsw_smoother_name(info.smoother));
-    cli_set_bool(object, "symmetric", info.symmetric);
-    cli_set_bool(object, "singular", info.singular);
-    cli_set_number(object, "operator_complexity", info.operator_complexity);
-    cli_set_number(object, "grid_complexity", info.grid_complexity);
-    cli_set_number(object, "bytes", (double)info.bytes);
-    cli_set_number(object, "degenerate_points", (double)info.degenerate_points);
-    cli_set_number(object, "smoother_fallbacks", info.smoother_fallbacks);
-    for (int i = 0; i < info.levels; i++) {
+static cJSON *levels_array(const gsw_multigrid *multigrid, int count) {
+    cJSON *levels = cJSON_CreateArray();
+    for (int i = 0; i < count; i++) {
         gsw_multigrid_level level = {.size = sizeof level};
         if (gsw_multigrid_get_level(multigrid, i, &level) != GSW_SUCCESS)
             break;
@@ -115,6 +90,29 @@ cJSON *cli_multigrid_json(const gsw_multigrid *multigrid) {
         cli_set_number(entry, "bytes", (double)level.bytes);
         cJSON_AddItemToArray(levels, entry);
     }
-    cli_set(object, "levels", levels);
-    return object;
+    return levels;
+}
+
+void cli_set_multigrid(cJSON *json, const gsw_multigrid *multigrid) {
+    gsw_multigrid_info info = {.size = sizeof info};
+    const bool shared = cli_processes() > 1;
+    if (gsw_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
+        return;
+    cJSON *object = cli_json_new(shared ? CLI_DISTRIBUTED_MULTIGRID : CLI_MULTIGRID);
+    cli_set_text(object, "smoother", gsw_smoother_name(info.smoother));
+    cli_set_bool(object, "symmetric", info.symmetric);
+    cli_set_number(object, "operator_complexity", info.operator_complexity);
+    if (shared) {
+        cli_set_number(object, "levels", info.levels);
+        cli_set_number(object, "distributed_levels", info.shared_levels);
+    } else {
+        cli_set_text(object, "cycle", gsw_cycle_name(info.cycle));
+        cli_set_bool(object, "singular", info.singular);
+        cli_set_number(object, "grid_complexity", info.grid_complexity);
+        cli_set_number(object, "bytes", (double)info.bytes);
+        cli_set_number(object, "degenerate_points", (double)info.degenerate_points);
+        cli_set_number(object, "smoother_fallbacks", info.smoother_fallbacks);
+        cli_set(object, "levels", levels_array(multigrid, info.levels));
+    }
+    cli_set(json, shared ? "distributed_multigrid" : "multigrid", object);
 }

@@ -14,9 +14,7 @@ gsw_multigrid_options cli_multigrid_options(const cli_options *options);
 /* A line about the hierarchy, and with --mg-info a table of its levels. */
 void cli_print_multigrid(const cli_options *options, const gsw_multigrid *multigrid);
 
-/* The hierarchy as an object; null for NULL. The first is for one process, the second for several.
- */
-cJSON *cli_multigrid_json(const gsw_multigrid *multigrid);
-cJSON *cli_shared_multigrid_json(const gsw_multigrid *multigrid);
+/* The key multigrid, or on several processes distributed_multigrid. Both stay null for NULL. */
+void cli_set_multigrid(cJSON *json, const gsw_multigrid *multigrid);
 
 #endif

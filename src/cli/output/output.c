@@ -134,32 +134,26 @@ static int write_bytes(void *user, const char *bytes, size_t size) {
 }
 
 /* The bytes of the character that begins there, in UTF-8 (RFC 3629); 0: it is none. */
-static int character_length(const char *text) {
-    static const struct {
-        unsigned char first, last; /* its first byte lies between these, */
-        unsigned char low, high;   /* its second one between these */
-        int length;
-    } rows[] = {
-        {0x01, 0x7f, 0x00, 0xff, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
-    const unsigned char *bytes = (const unsigned char *)text;
-    size_t row = 0;
-    while (row < sizeof rows / sizeof *rows && bytes[0] > rows[row].last)
-        row++;
-    if (row == sizeof rows / sizeof *rows || bytes[0] < rows[row].first ||
-        bytes[1] < rows[row].low || bytes[1] > rows[row].high)
-        return 0;
-    for (int i = 2; i < rows[row].length; i++)
-        if (bytes[i] < 0x80 || bytes[i] > 0xbf)
+static int character_length(const unsigned char *bytes) {
+    static const unsigned first[] = {0, 0x80, 0x800, 0x10000}; /* code of each length */
+    const unsigned lead = bytes[0];
+    const int length = lead < 0x80 ? 1 : lead < 0xc0 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    unsigned code = length > 1 ? lead & 0x7fU >> length : lead;
+    for (int i = 1; i < length; i++) {
+        if ((bytes[i] & 0xc0) != 0x80)
             return 0;
-    return rows[row].length;
+        code = code << 6 | (bytes[i] & 0x3fU);
+    }
+    const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+    return length == 0 || lead > 0xf4 || surrogate || code > 0x10ffff || code < first[length - 1]
+               ? 0
+               : length;
 }
 
 /* JSON is UTF-8, but names of files can hold any bytes. Those that are not UTF-8 become '?'. */
 static void make_utf8(char *text) {
     while (*text != '\0') {
-        const int length = character_length(text);
+        const int length = character_length((const unsigned char *)text);
         if (length == 0)
             *text = '?';
         text += length > 0 ? length : 1;

@@ -9,40 +9,36 @@
 #define WITHOUT_WAITING "state-none"
 
 int bench_no_memory(const cli_options *options) {
-    cli_error(options, "out of memory; try a smaller --%s",
-              options->whole_solve ? "problem" : "size");
-    return CLI_INPUT;
+    return cli_error(options, "out of memory; try a smaller --%s",
+                     options->whole_solve ? "problem" : "size");
 }
 
 /* ---- Systems -------------------------------------------------------------------------------- */
 
-int bench_make_system(const cli_options *options, gsw_context *host, const bench_item *item,
-                      bench_system *system) {
-    const char *name = item->part == PART_HPCG    ? "hpcg"
-                       : options->problem != NULL ? options->problem
-                                                  : "random:1";
-    const gsw_stencil *stencil =
-        item->part == PART_HPCG || options->problem != NULL ? NULL : item->stencil;
-    *system = (bench_system){.grid = item->grid,
-                             .stencil = *item->stencil,
-                             .rows = item->grid.nx * item->grid.ny * item->grid.nz};
-    gsw_status status = gsw_problem_create(host, name, &item->grid, stencil, &system->problem);
-    return cli_status(options, host, status, CLI_FROM_OPTION);
+int bench_make_system(const cli_options *options, gsw_context *host, const gsw_stencil *stencil,
+                      const gsw_grid *grid, bench_system *system) {
+    const char *name = options->hpcg ? "hpcg" : options->problem;
+    *system =
+        (bench_system){.grid = *grid, .stencil = *stencil, .rows = grid->nx * grid->ny * grid->nz};
+    return cli_status(options, host,
+                      gsw_problem_create(host, name != NULL ? name : "random:1", grid,
+                                         name != NULL ? NULL : stencil, &system->problem),
+                      CLI_FROM_OPTION);
 }
 
-int bench_system_csr(const cli_options *options, gsw_context *host, const bench_item *item,
+int bench_system_csr(const cli_options *options, gsw_context *host, bench_part part, bool last,
                      bench_system *system) {
     static const gsw_part parts[] = {GSW_LOWER, GSW_UPPER, GSW_FULL}; /* of bench_part */
-    if (system->csr.row_ptr != NULL && system->part == item->part)
+    if (system->csr.row_ptr != NULL && system->part == part)
         return CLI_OK;
     const gsw_matrix *matrix = gsw_problem_matrix(system->problem);
-    gsw_part part = parts[item->part];
-    gsw_itype index = cli_count_entries(matrix, part) <= INT32_MAX ? GSW_I32 : GSW_I64;
+    const int64_t entries = cli_count_entries(matrix, parts[part]);
     gsw_csr_free(&system->csr);
     system->csr = (gsw_csr){0};
-    system->part = item->part;
-    gsw_status status = gsw_matrix_to_csr(host, matrix, part, index, &system->csr);
-    if (item->last_part) {
+    system->part = part;
+    gsw_status status = gsw_matrix_to_csr(host, matrix, parts[part],
+                                          entries <= INT32_MAX ? GSW_I32 : GSW_I64, &system->csr);
+    if (last) {
         gsw_problem_destroy(system->problem);
         system->problem = NULL;
     }
@@ -78,19 +74,6 @@ void bench_free_system(bench_system *system) {
     *system = (bench_system){0};
 }
 
-float *bench_narrow(const gsw_csr *csr) {
-    const double *from = csr->values;
-    float *to = malloc((size_t)csr->nonzeros * sizeof *to);
-    if (to == NULL)
-        return NULL;
-#ifdef _OPENMP
-#pragma omp parallel for schedule(static)
-#endif
-    for (int64_t k = 0; k < csr->nonzeros; k++)
-        to[k] = (float)from[k];
-    return to;
-}
-
 /* ---- Making and freeing --------------------------------------------------------------------- */
 
 int bench_make_vectors(const cli_options *options, bench_case *made) {
@@ -115,11 +98,10 @@ int bench_make_vectors(const cli_options *options, bench_case *made) {
 }
 
 int bench_make_problem(const cli_options *options, const bench_plan *plan, const bench_site *site,
-                       bench_system *system, const bench_item *item, bench_case *made) {
+                       bench_system *system, bench_case *made) {
     (void)plan;
     const bench_task *task = made->task;
     gsw_context *context = site->place.run;
-    made->part = item->part;
     made->tolerance = task->tolerance;
     made->rows = system->rows;
     made->host = *gsw_problem_matrix(system->problem);

@@ -90,6 +90,8 @@ typedef struct bench_case {
     const struct bench_task *task;
     bench_mode mode;
     bench_part part;
+    bench_precision precision;
+    bool last_part;        /* no other part of this matrix follows */
     gsw_dtype factor_type; /* of the coefficients */
     gsw_dtype type;        /* of b and x */
     int64_t rows, entries;
@@ -103,8 +105,7 @@ typedef struct bench_case {
     size_t vector_bytes;
     cli_arrays arrays; /* host, b and x in the backend's memory */
 
-    gsw_csr
-        factors[2]; /* L and U of an ILU(0) apply without packing; empty where nobody needs them */
+    gsw_csr factors[2]; /* of an ILU(0) apply without packing; empty where nobody needs them */
     float *factors_f32[2];
     gsw_matrix factor_views[2]; /* in the precision of the case */
 
@@ -137,10 +138,10 @@ struct bench_worker {
 /* What is solved. All but make() are for a worker; those that return a status return the library's.
  */
 typedef struct bench_task {
-    /* Makes the case of an item; returns an exit code. Free it with bench_free_case() either way.
-     */
+    /* Makes a case, whose first members are set; returns an exit code. Free it with
+     * bench_free_case() either way. */
     int (*make)(const cli_options *options, const bench_plan *plan, const bench_site *site,
-                bench_system *system, const bench_item *item, bench_case *made);
+                bench_system *system, bench_case *made);
     double tolerance;            /* with bench_make_problem() */
     bool guess, workspace;       /* the same: whether a case has them */
     void (*refer)(bench_case *); /* the same: makes the reference, or another b; or NULL */
@@ -156,13 +157,13 @@ typedef struct bench_task {
 
 int bench_no_memory(const cli_options *options);
 
-/* The problem --problem, or random:1, or HPCG's, on an item's grid. All return exit codes; free
+/* The problem --problem, or random:1, or HPCG's, on a grid of the plan. All return exit codes; free
  * what is there with bench_free_system() either way. */
-int bench_make_system(const cli_options *options, gsw_context *host, const bench_item *item,
-                      bench_system *system);
+int bench_make_system(const cli_options *options, gsw_context *host, const gsw_stencil *stencil,
+                      const gsw_grid *grid, bench_system *system);
 
-/* The CSR of an item's part; without the problem once nobody needs it. */
-int bench_system_csr(const cli_options *options, gsw_context *host, const bench_item *item,
+/* The CSR of a part; without the problem if no other part follows. */
+int bench_system_csr(const cli_options *options, gsw_context *host, bench_part part, bool last,
                      bench_system *system);
 
 /* The arrays in fp32. */
@@ -170,16 +171,13 @@ int bench_system_f32(const cli_options *options, gsw_context *host, bench_system
 
 void bench_free_system(bench_system *system);
 
-/* The values of a CSR in fp32; NULL without memory. */
-float *bench_narrow(const gsw_csr *csr);
-
 /* A right-hand side of the case's type, the same numbers in made->reference in fp64, and room for
  * x. Needs rows and type. Returns an exit code. */
 int bench_make_vectors(const cli_options *options, bench_case *made);
 
 /* A task's make() where it takes the problem's own arrays in fp64. */
 int bench_make_problem(const cli_options *options, const bench_plan *plan, const bench_site *site,
-                       bench_system *system, const bench_item *item, bench_case *made);
+                       bench_system *system, bench_case *made);
 
 /* Brings host, b and x to the backend. Returns an exit code. */
 int bench_upload(const cli_options *options, const bench_site *site, bench_case *made);

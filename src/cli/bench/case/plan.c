@@ -10,9 +10,12 @@ enum { HPCG_LEAST = 16 }; /* as HPCG has it */
 
 enum { HEIGHT_MOST = 8 }; /* as relax.h has it */
 
-static int parse_threads(const cli_options *options, bench_list *out) {
+/* `single` names what takes one number; NULL: a list is taken. */
+static int parse_threads(const cli_options *options, const char *single, bench_list *out) {
     const char *list = options->thread_list;
     char entry[64];
+    if (single != NULL && list != NULL && strchr(list, ',') != NULL)
+        return cli_usage(options, "--threads takes one value with %s", single);
     if (list == NULL)
         out->count = 1; /* 0: as many as there are */
     while (bench_next_entry(&list, entry, sizeof entry)) {
@@ -25,13 +28,6 @@ static int parse_threads(const cli_options *options, bench_list *out) {
         out->values[out->count++] = (int)value;
     }
     return CLI_OK;
-}
-
-/* `with` names what takes a single number. */
-static int parse_one_thread_count(const cli_options *options, const char *with, bench_list *out) {
-    if (options->thread_list != NULL && strchr(options->thread_list, ',') != NULL)
-        return cli_usage(options, "--threads takes one value with %s", with);
-    return parse_threads(options, out);
 }
 
 /* The stencil of a model problem, found on a small grid; on flat grids it can be another. */
@@ -207,7 +203,7 @@ static int plan_relax(const cli_options *options, bench_plan *plan) {
     }
     if (code == CLI_OK)
         code = parse_grids(options, "D3N7", "64,128", plan);
-    return code == CLI_OK ? parse_one_thread_count(options, "--part relax", &plan->threads) : code;
+    return code == CLI_OK ? parse_threads(options, "--part relax", &plan->threads) : code;
 }
 
 /* Without a --part: what the other options are about. */
@@ -236,7 +232,7 @@ static int plan_sweeps(const cli_options *options, bench_plan *plan) {
     if (code == CLI_OK)
         code = bench_parse_names(options, OPT_CACHE, "warm", &plan->caches);
     if (code == CLI_OK)
-        code = parse_threads(options, &plan->threads);
+        code = parse_threads(options, NULL, &plan->threads);
     if (code == CLI_OK)
         code = check_symgs(options, plan);
     if (code != CLI_OK)
@@ -288,7 +284,7 @@ static int plan_whole(const cli_options *options, bench_plan *plan) {
         return cli_usage(options, "--precision f32-factor is for a single process");
     if (code == CLI_OK)
         code = bench_find_rivals(options, true, &plan->rivals);
-    return code == CLI_OK ? parse_one_thread_count(options, "--whole-solve", &plan->threads) : code;
+    return code == CLI_OK ? parse_threads(options, "--whole-solve", &plan->threads) : code;
 }
 
 /* Each grid of --size is a case. */
@@ -307,7 +303,7 @@ static int plan_hpcg(const cli_options *options, bench_plan *plan) {
             code = cli_usage(options, "--size: '%s': HPCG's grids have at least %d points per axis",
                              entry, HPCG_LEAST);
     }
-    return code == CLI_OK ? parse_one_thread_count(options, "--hpcg", &plan->threads) : code;
+    return code == CLI_OK ? parse_threads(options, "--hpcg", &plan->threads) : code;
 }
 
 /* Refuses the options of sweeps in whole solves, and the other way round. */
@@ -376,44 +372,4 @@ int bench_make_plan(const cli_options *options, bench_plan *plan) {
     if (options->hpcg)
         return plan_hpcg(options, plan);
     return options->whole_solve ? plan_whole(options, plan) : plan_sweeps(options, plan);
-}
-
-/* ---- Cases ---------------------------------------------------------------------------------- */
-
-int64_t bench_item_count(const bench_plan *plan) {
-    if (plan->mode == MODE_WHOLE)
-        return 1;
-    return (int64_t)plan->stencils * plan->sizes * plan->parts.count * plan->precisions.count;
-}
-
-/* Removes the last digit, in base `count`, of a number. */
-static int take_digit(int64_t *number, int count) {
-    int digit = (int)(*number % count);
-    *number /= count;
-    return digit;
-}
-
-/* The digits of `index` are places in the lists; the last one changes fastest. */
-bool bench_item_at(const bench_plan *plan, int64_t index, bench_item *item) {
-    int part, precision;
-    *item = (bench_item){.part = PART_WHOLE, .new_system = true, .last_part = true};
-    if (plan->mode == MODE_WHOLE)
-        return true;
-    if (plan->mode == MODE_CSR) {
-        precision = take_digit(&index, plan->precisions.count);
-        part = take_digit(&index, plan->parts.count);
-    } else {
-        part = take_digit(&index, plan->parts.count);
-        precision = take_digit(&index, plan->precisions.count);
-    }
-    int size = take_digit(&index, plan->sizes);
-    item->stencil = &plan->stencil[index];
-    item->part = (bench_part)plan->parts.values[part];
-    item->precision = (bench_precision)plan->precisions.values[precision];
-    item->new_system = part == 0 && precision == 0;
-    item->last_part = part == plan->parts.count - 1;
-    item->grid = plan->grid[index][size];
-    if (item->part == PART_SYMGS)
-        item->precision = PRECISION_F64;
-    return item->part != PART_SYMGS || precision == 0;
 }

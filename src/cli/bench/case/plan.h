@@ -5,7 +5,6 @@
 
 #include "common/options.h"
 #include "lists.h"
-#include "rivals.h"
 
 /* What is solved: one part, L and U of ILU(0), a step of symmetric Gauss-Seidel, sweeps of a
  * stencil loop, or (not in a list) a whole system by a Krylov method, or HPCG's. */
@@ -48,24 +47,10 @@ typedef struct bench_plan {
     bench_rivals rivals;
 } bench_plan;
 
-/* One case of the plan. */
-typedef struct bench_item {
-    const gsw_stencil *stencil;
-    gsw_grid grid;
-    bench_part part;
-    bench_precision precision;
-    bool new_system; /* its matrix is not that of the item before */
-    bool last_part;  /* no other part of this matrix follows */
-} bench_item;
-
 /* Reads the lists of the command line. Returns an exit code. */
 int bench_make_plan(const cli_options *options, bench_plan *plan);
 
 /* auto stands for the algorithm that bench is about on that backend. */
 void bench_resolve_auto(bench_plan *plan, gsw_algorithm algorithm);
-
-/* How many items there are; whether number `index` is a case, which is then in *item. */
-int64_t bench_item_count(const bench_plan *plan);
-bool bench_item_at(const bench_plan *plan, int64_t index, bench_item *item);
 
 #endif
