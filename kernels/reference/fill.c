@@ -119,10 +119,8 @@ static void check_pivot(filler *f, int64_t row, double a[GSW_STENCIL_MAX]) {
         return;
     }
     for (int32_t e = 0; e < f->packed->stencil.count && o->kind != GSW_JACOBI; e++)
-        if (fabs(a[e]) > largest && fabs(a[e]) <= DBL_MAX)
-            largest = fabs(a[e]);
-    const double shift = o->pivot_shift * (largest > 0 ? largest : 1);
-    *pivot = *pivot < 0 && o->kind != GSW_IC0 ? -shift : shift;
+        largest = gsw_pivot_larger(largest, a[e]);
+    *pivot = gsw_pivot_shifted(*pivot, o->pivot_shift, largest, o->kind == GSW_IC0);
     f->shifted++;
 }
 

@@ -26,13 +26,6 @@ static cJSON *offsets_array(const gsw_stencil *stencil) {
     return array;
 }
 
-static int write_json(const cli_options *options, const gsw_matrix *matrix) {
-    cJSON *json = cli_json(options, CLI_DETECT);
-    cli_set_matrix(json, matrix);
-    cli_set(json, "offsets", offsets_array(&matrix->stencil));
-    return cli_finish(options, &(cli_outputs){0}, CLI_OK, json);
-}
-
 /* The same check as on the host, by the device on its copy. */
 static int check_on_device(const cli_options *options, const cli_input *input) {
     cli_place place = {0};
@@ -65,8 +58,10 @@ int cmd_detect(const cli_options *options) {
         code = check_on_device(options, &input);
     if (code == CLI_OK) {
         print_geometry(options, &input.matrix);
-        if (options->json != NULL)
-            code = write_json(options, &input.matrix);
+        cJSON *json = cli_json(options, CLI_DETECT);
+        cli_set_matrix(json, &input.matrix);
+        cli_set(json, "offsets", offsets_array(&input.matrix.stencil));
+        code = cli_finish(options, &(cli_outputs){0}, CLI_OK, json);
     }
     cli_input_free(&input);
     gsw_context_destroy(context);

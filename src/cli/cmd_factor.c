@@ -33,11 +33,9 @@ static int factorise(const cli_options *options, const gsw_factor_options *wante
 static void report(const cli_options *options, const factor_job *job) {
     gsw_factor_info info = {.size = sizeof info};
     cli_field(options, "factor", "%s", gsw_factor_kind_name((gsw_factor_kind)options->precond));
-    if (gsw_factor_get_info(job->factor, &info) == GSW_SUCCESS) {
-        if (info.shifted_pivots > 0)
-            cli_field(options, "pivots", "%lld shifted", (long long)info.shifted_pivots);
+    cli_print_pivots(options, job->factor);
+    if (gsw_factor_get_info(job->factor, &info) == GSW_SUCCESS)
         cli_field(options, "packed", "%.1f MB", (double)info.packed_bytes * 1e-6);
-    }
     cli_field(options, "setup", "%.3f ms", job->setup_ms);
     cli_field(options, "written to", "%s (%lld nonzeros), %s (%lld nonzeros)", options->out_l,
               (long long)job->lower.nonzeros, options->out_u, (long long)job->upper.nonzeros);

@@ -92,15 +92,11 @@ static int distribute(const cli_options *options, cli_solve *job) {
     gsw_grid grid = job->input.matrix.grid;
     const double start = cli_now_ms();
     cli_processes_share(&grid, sizeof grid);
-    int code = cli_boxes_open(options, job->place.run, &grid, &job->input.matrix, &job->boxes);
-    if (code != CLI_OK)
-        return code;
-    const gsw_status status = cli_boxes_distribute(&job->boxes, job->b, job->x);
-    if (status != GSW_SUCCESS)
-        return cli_status(options, job->place.run, status, cli_source_of(options));
-    job->arrays = cli_boxes_arrays(&job->boxes);
+    const int code = cli_boxes_open(options, job->place.run, &grid, &job->input.matrix, job->b,
+                                    job->x, &job->boxes);
+    job->arrays = job->boxes.arrays;
     job->setup_ms += cli_now_ms() - start;
-    return CLI_OK;
+    return code;
 }
 
 static size_t vector_bytes(const cli_solve *job) {
@@ -199,7 +195,7 @@ static int make_preconditioner(const cli_options *options, cli_solve *job) {
     cli_solve_print_choice(options, job);
     if (job->report.multigrid != NULL)
         cli_print_multigrid(options, job->report.multigrid);
-    cli_solve_print_pivots(options, job);
+    cli_print_pivots(options, job->report.factor);
     cli_solve_print_method(options, job);
     return CLI_OK;
 }
@@ -217,7 +213,7 @@ static int iterate(const cli_options *options, cli_solve *job) {
     if (job->report.fallback[0] != '\0')
         cli_field(options, "fallback", "%s", job->report.fallback);
     if (strcmp(before, job->report.precond) != 0)
-        cli_solve_print_pivots(options, job);
+        cli_print_pivots(options, job->report.factor);
     if (job->status == GSW_SUCCESS)
         return CLI_OK;
     if (job->status != GSW_ERROR_NOT_CONVERGED)

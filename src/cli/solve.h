@@ -34,7 +34,6 @@ bool cli_solve_ended(const cli_solve *job);
 
 /* The lines about the choice and the preconditioner. */
 void cli_solve_print_choice(const cli_options *options, const cli_solve *job);
-void cli_solve_print_pivots(const cli_options *options, const cli_solve *job);
 void cli_solve_print_method(const cli_options *options, const cli_solve *job);
 
 /* The lines at the end. */

@@ -58,12 +58,6 @@ void cli_solve_print_choice(const cli_options *options, const cli_solve *job) {
                       : "");
 }
 
-void cli_solve_print_pivots(const cli_options *options, const cli_solve *job) {
-    gsw_factor_info info = {.size = sizeof info};
-    if (gsw_factor_get_info(job->report.factor, &info) == GSW_SUCCESS && info.shifted_pivots > 0)
-        cli_field(options, "pivots", "%lld shifted", (long long)info.shifted_pivots);
-}
-
 void cli_solve_print_method(const cli_options *options, const cli_solve *job) {
     const char *stored = stored_dtype(options, job);
     const char *scope = cli_processes() > 1 ? scope_of(options, job) : NULL;

@@ -97,7 +97,7 @@ static int run_contestants(const cli_options *options, bench_run *run, bench_cas
 /* Makes and runs a case of which the first members are set. */
 static int run_case(const cli_options *options, bench_run *run, bench_case work) {
     static const bench_task *const tasks[] = {
-        [PART_LOWER] = &bench_sweep, [PART_UPPER] = &bench_sweep, [PART_BOTH] = &bench_apply,
+        [PART_LOWER] = &bench_sweep, [PART_UPPER] = &bench_sweep, [PART_BOTH] = &bench_sweep,
         [PART_SYMGS] = &bench_symgs, [PART_RELAX] = &bench_relax, [PART_WHOLE] = &bench_whole,
         [PART_HPCG] = &bench_hpcg};
     const bench_site *site = &run->sites.site[0];

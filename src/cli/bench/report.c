@@ -83,7 +83,8 @@ static bool is_base(const bench_report *report, const bench_row *other, const be
 
 /* Gives the fields of a row their keys, if the object has them. */
 static void set_fields(cJSON *json, const bench_row *row) {
-    for (const bench_field *field = bench_fields; field->key != NULL; field++) {
+    for (int i = 0; i < bench_field_count; i++) {
+        const bench_field *field = &bench_fields[i];
         const void *value = (const char *)row + field->offset;
         if (!cJSON_HasObjectItem(json, field->key))
             continue;

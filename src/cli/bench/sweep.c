@@ -166,27 +166,19 @@ static gsw_status open_task(bench_worker *worker) {
     return GSW_SUCCESS;
 }
 
-static gsw_status solve_packed(const bench_worker *worker) {
-    int64_t rows = worker->work->rows;
-    return gsw_factor_solve(worker->context, worker->factor, 1, worker->b, rows, worker->x, rows);
-}
-
-static gsw_status solve_sweep(bench_worker *worker) {
+static gsw_status solve(bench_worker *worker) {
     const bench_case *work = worker->work;
+    const gsw_algorithm algorithm = worker->who->algorithm;
+    gsw_context *context = worker->context;
     if (worker->factor != NULL)
-        return solve_packed(worker);
-    return sweep(worker->context, &work->arrays.matrix, part_of(work), false, work->type,
-                 worker->who->algorithm, worker->b, worker->x);
-}
-
-static gsw_status solve_apply(bench_worker *worker) {
-    const bench_case *work = worker->work;
-    gsw_algorithm algorithm = worker->who->algorithm;
-    if (worker->factor != NULL)
-        return solve_packed(worker);
-    gsw_status status = sweep(worker->context, &work->factor_views[0], GSW_LOWER, true, work->type,
+        return gsw_factor_solve(context, worker->factor, 1, worker->b, work->rows, worker->x,
+                                work->rows);
+    if (work->part != PART_BOTH)
+        return sweep(context, &work->arrays.matrix, part_of(work), false, work->type, algorithm,
+                     worker->b, worker->x);
+    gsw_status status = sweep(context, &work->factor_views[0], GSW_LOWER, true, work->type,
                               algorithm, worker->b, worker->x);
-    return status == GSW_SUCCESS ? sweep(worker->context, &work->factor_views[1], GSW_UPPER, false,
+    return status == GSW_SUCCESS ? sweep(context, &work->factor_views[1], GSW_UPPER, false,
                                          work->type, algorithm, worker->x, worker->x)
                                  : status;
 }
@@ -199,36 +191,27 @@ static double effective_bytes(const bench_case *work, int64_t entries) {
                                (int)gsw_dtype_size(work->type));
 }
 
-/* Bytes that a run must move at least: coefficients, b and x once. A packed factor counts its own:
- * its coefficients, and for each sweep a vector read and one written. */
-static void finish_sweep(bench_worker *worker) {
+/* Bytes that a run must move at least: coefficients, b and x once. In an apply the diagonal is in
+ * both factors; without packing, indices and row pointers must move as well. A packed factor counts
+ * its own: its coefficients, and for each sweep a vector read and one written. */
+static void finish(bench_worker *worker) {
     const bench_case *work = worker->work;
     gsw_factor_info info = {.size = sizeof info};
+    double effective = effective_bytes(work, work->entries);
     double moved = (double)work->entries * (double)gsw_dtype_size(work->factor_type) +
                    2 * (double)gsw_dtype_size(work->type) * (double)work->rows;
+    if (work->part == PART_BOTH) {
+        effective = effective_bytes(work, work->entries + work->rows) + effective_bytes(work, 0);
+        moved = effective;
+        worker->row->precond = gsw_factor_kind_name(GSW_ILU0);
+    }
     if (bench_factor_info(worker, &info))
         moved = (double)info.moved_bytes;
-    bench_finish_rates(worker, effective_bytes(work, work->entries), moved);
-}
-
-/* The diagonal is in both factors. Without packing, indices and row pointers must move as well. */
-static void finish_apply(bench_worker *worker) {
-    const bench_case *work = worker->work;
-    double bytes = effective_bytes(work, work->entries + work->rows) + effective_bytes(work, 0);
-    gsw_factor_info info = {.size = sizeof info};
-    bool packed = bench_factor_info(worker, &info);
-    worker->row->precond = gsw_factor_kind_name(GSW_ILU0);
-    bench_finish_rates(worker, bytes, packed ? (double)info.moved_bytes : bytes);
+    bench_finish_rates(worker, effective, moved);
 }
 
 const bench_task bench_sweep = {.make = make,
-                                .own = {.open = open_task, .solve = solve_sweep},
+                                .own = {.open = open_task, .solve = solve},
                                 .start = bench_poison,
                                 .check = bench_check_error,
-                                .finish = finish_sweep};
-
-const bench_task bench_apply = {.make = make,
-                                .own = {.open = open_task, .solve = solve_apply},
-                                .start = bench_poison,
-                                .check = bench_check_error,
-                                .finish = finish_apply};
+                                .finish = finish};

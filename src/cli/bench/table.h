@@ -14,8 +14,8 @@ typedef struct bench_field {
     size_t offset;
 } bench_field;
 
-/* Ends with a key that is NULL. */
 extern const bench_field bench_fields[];
+extern const int bench_field_count;
 
 /* A column. Names are on the left of theirs and cut where they do not fit, numbers on the right.
  * One without a head is empty. */

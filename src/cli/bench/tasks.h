@@ -4,8 +4,8 @@
 
 #include "bench/case/case.h"
 
-/* Triangular solves as tasks: with one part of a matrix, and with L, then U of ILU(0). */
-extern const bench_task bench_sweep, bench_apply;
+/* Triangular solves as a task: with one part of a matrix, or with L, then U of ILU(0). */
+extern const bench_task bench_sweep;
 
 /* One step of symmetric Gauss-Seidel as a task. */
 extern const bench_task bench_symgs;

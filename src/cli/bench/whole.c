@@ -67,17 +67,14 @@ static int distribute(const cli_options *options, const bench_site *site, bench_
         gsw_grid grid;
         gsw_stencil stencil;
     } outline = {made->host.grid, made->host.stencil};
-    cli_boxes *boxes = &made->boxes;
     cli_processes_share(&outline, sizeof outline);
     made->host.grid = outline.grid;
     made->host.stencil = outline.stencil;
-    int code = cli_boxes_open(options, site->place.run, &outline.grid, &made->host, boxes);
-    if (code != CLI_OK)
-        return code;
-    made->vector_bytes = boxes->points * sizeof(double);
-    made->arrays = cli_boxes_arrays(boxes);
-    gsw_status status = cli_boxes_distribute(boxes, made->b, made->x);
-    return cli_status(options, site->place.run, status, CLI_FROM_OPTION);
+    int code = cli_boxes_open(options, site->place.run, &outline.grid, &made->host, made->b,
+                              made->x, &made->boxes);
+    made->vector_bytes = made->boxes.points * sizeof(double);
+    made->arrays = made->boxes.arrays;
+    return code;
 }
 
 static void print_plan(const cli_options *options, const bench_plan *plan, const bench_site *site,

@@ -56,50 +56,48 @@ static int make_vectors(const cli_options *options, cli_boxes *boxes) {
     boxes->x = malloc(boxes->points * sizeof *boxes->x);
     if (boxes->b == NULL || boxes->x == NULL)
         code = cli_error(options, "out of memory for the vectors");
-    if (code == CLI_OK && gsw_context_backend(boxes->context) != GSW_BACKEND_CUDA) {
-        boxes->run_b = boxes->b;
-        boxes->run_x = boxes->x;
-    } else if (code == CLI_OK) {
-        const size_t bytes = boxes->points * sizeof(double);
-        gsw_status status = gsw_memory_alloc(boxes->context, bytes, (void **)&boxes->run_b);
+    boxes->arrays.b = boxes->b;
+    boxes->arrays.x = boxes->x;
+    if (code == CLI_OK && gsw_context_backend(boxes->context) == GSW_BACKEND_CUDA) {
+        const size_t bytes = boxes->points * sizeof *boxes->b;
+        gsw_status status = gsw_memory_alloc(boxes->context, bytes, &boxes->arrays.b);
         if (status == GSW_SUCCESS)
-            status = gsw_memory_alloc(boxes->context, bytes, (void **)&boxes->run_x);
-        if (status != GSW_SUCCESS)
-            code = cli_status(options, boxes->context, status, CLI_FROM_OPTION);
+            status = gsw_memory_alloc(boxes->context, bytes, &boxes->arrays.x);
+        code = cli_status(options, boxes->context, status, CLI_FROM_OPTION);
     }
     return cli_processes_agree(options, code);
 }
 
-static gsw_status push(const cli_boxes *boxes) {
+/* Brings each process its part of b and x, which the first one has whole, to where the solver
+ * works. */
+static gsw_status distribute(const cli_boxes *boxes, const double *all_b, const double *all_x) {
     const size_t bytes = boxes->points * sizeof *boxes->b;
-    if (boxes->run_b == boxes->b)
-        return GSW_SUCCESS;
-    gsw_status status = gsw_memory_upload(boxes->context, boxes->run_b, boxes->b, bytes);
-    return status == GSW_SUCCESS ? gsw_memory_upload(boxes->context, boxes->run_x, boxes->x, bytes)
-                                 : status;
-}
-
-gsw_status cli_boxes_distribute(const cli_boxes *boxes, const double *all_b, const double *all_x) {
     gsw_status status = gsw_partition_distribute(boxes->partition, 0, all_b, boxes->b);
     if (status == GSW_SUCCESS)
         status = gsw_partition_distribute(boxes->partition, 0, all_x, boxes->x);
-    return status == GSW_SUCCESS ? push(boxes) : status;
+    if (status == GSW_SUCCESS && boxes->arrays.b != boxes->b)
+        status = gsw_memory_upload(boxes->context, boxes->arrays.b, boxes->b, bytes);
+    if (status == GSW_SUCCESS && boxes->arrays.x != boxes->x)
+        status = gsw_memory_upload(boxes->context, boxes->arrays.x, boxes->x, bytes);
+    return status;
 }
 
 gsw_status cli_boxes_collect(const cli_boxes *boxes, double *all_x) {
     gsw_status status = GSW_SUCCESS;
-    if (boxes->run_x != boxes->x)
-        status = gsw_memory_download(boxes->context, boxes->x, boxes->run_x,
+    if (boxes->arrays.x != boxes->x)
+        status = gsw_memory_download(boxes->context, boxes->x, boxes->arrays.x,
                                      boxes->points * sizeof *boxes->x);
     return status == GSW_SUCCESS ? gsw_partition_collect(boxes->partition, 0, boxes->x, all_x)
                                  : status;
 }
 
 int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_grid *grid,
-                   const gsw_matrix *whole, cli_boxes *boxes) {
+                   const gsw_matrix *whole, const double *all_b, const double *all_x,
+                   cli_boxes *boxes) {
     gsw_partition_options wanted = {.size = sizeof wanted, .wait_limit = options->wait_limit};
     *boxes =
         (cli_boxes){.context = context,
+                    .arrays = {.upload_ms = NAN, .download_ms = NAN},
                     .wait_limit = options->wait_limit > 0 ? options->wait_limit : DEFAULT_LIMIT};
     (void)parse_boxes(options->boxes, wanted.processes);
     int code =
@@ -110,10 +108,13 @@ int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_g
         gsw_partition_create(context, boxes->transport, grid, &wanted, &boxes->partition);
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, CLI_FROM_OPTION);
-    status = gsw_partition_scatter(boxes->partition, 0, whole, &boxes->matrix);
+    status = gsw_partition_scatter(boxes->partition, 0, whole, &boxes->arrays.matrix);
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, cli_source_of(options));
-    return make_vectors(options, boxes);
+    code = make_vectors(options, boxes);
+    return code == CLI_OK ? cli_status(options, context, distribute(boxes, all_b, all_x),
+                                       cli_source_of(options))
+                          : code;
 }
 
 void cli_boxes_print(const cli_options *options, const cli_boxes *boxes, const gsw_grid *grid,
@@ -151,20 +152,12 @@ int cli_boxes_refuse(const cli_options *options) {
     return code;
 }
 
-cli_arrays cli_boxes_arrays(const cli_boxes *boxes) {
-    return (cli_arrays){.matrix = boxes->matrix,
-                        .b = boxes->run_b,
-                        .x = boxes->run_x,
-                        .upload_ms = NAN,
-                        .download_ms = NAN};
-}
-
 void cli_boxes_close(cli_boxes *boxes) {
-    if (boxes->run_b != boxes->b) {
-        gsw_memory_free(boxes->context, boxes->run_x);
-        gsw_memory_free(boxes->context, boxes->run_b);
+    if (boxes->arrays.b != boxes->b) {
+        gsw_memory_free(boxes->context, boxes->arrays.x);
+        gsw_memory_free(boxes->context, boxes->arrays.b);
     }
-    gsw_matrix_release(boxes->context, &boxes->matrix);
+    gsw_matrix_release(boxes->context, &boxes->arrays.matrix);
     gsw_partition_destroy(boxes->partition);
     cli_transport_close(boxes->transport);
     free(boxes->x);

@@ -10,10 +10,9 @@ typedef struct cli_boxes {
     gsw_context *context; /* the caller's */
     gsw_transport *transport;
     gsw_partition *partition;
-    gsw_matrix matrix;     /* of the own box */
-    size_t points;         /* of the own box */
-    double *b, *x;         /* of the own box, in the host's memory */
-    double *run_b, *run_x; /* the same where the solver works; on a CPU these are b and x */
+    size_t points;     /* of the own box */
+    double *b, *x;     /* of the own box, in the host's memory */
+    cli_arrays arrays; /* the own box where the solver works; on a CPU with these b and x */
     double wait_limit;
 } cli_boxes;
 
@@ -23,20 +22,16 @@ int cli_boxes_refuse(const cli_options *options);
 /* Refuses --boxes that do not fit the number of processes. Returns an exit code. */
 int cli_boxes_check(const cli_options *options);
 
-/* Cuts the grid as the options say, and brings each process its part of the matrix, which only the
- * first process needs to have. The vectors hold nothing yet. Returns an exit code; either way free
- * with cli_boxes_close(). */
+/* Cuts the grid as the options say, and brings each process its part of the matrix, b and x, which
+ * only the first process needs to have. Returns an exit code; either way free with
+ * cli_boxes_close(). */
 int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_grid *grid,
-                   const gsw_matrix *whole, cli_boxes *boxes);
+                   const gsw_matrix *whole, const double *all_b, const double *all_x,
+                   cli_boxes *boxes);
 void cli_boxes_close(cli_boxes *boxes);
 
-/* Brings each process its part of b and x, which the first process has whole, to where the solver
- * works; and x back to `all`. */
-gsw_status cli_boxes_distribute(const cli_boxes *boxes, const double *all_b, const double *all_x);
+/* Brings x from where the solver works to `all_x` of the first process. */
 gsw_status cli_boxes_collect(const cli_boxes *boxes, double *all_x);
-
-/* The own part where the solver works, which cli_boxes_close() frees. */
-cli_arrays cli_boxes_arrays(const cli_boxes *boxes);
 
 /* Prints how the grid is cut, and whether exact sweeps of one of these kinds of preconditioners lay
  * it out again. */

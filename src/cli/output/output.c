@@ -103,6 +103,12 @@ void cli_print_transfer(const cli_options *options, const cli_arrays *arrays) {
                   arrays->download_ms);
 }
 
+void cli_print_pivots(const cli_options *options, const gsw_factor *factor) {
+    gsw_factor_info info = {.size = sizeof info};
+    if (gsw_factor_get_info(factor, &info) == GSW_SUCCESS && info.shifted_pivots > 0)
+        cli_field(options, "pivots", "%lld shifted", (long long)info.shifted_pivots);
+}
+
 /* ---- Writing -------------------------------------------------------------------------------- */
 
 /* Where bytes go, and the errno of the first write that failed, or 0. */

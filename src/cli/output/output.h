@@ -28,6 +28,9 @@ void cli_print_matrix(const cli_options *options, const cli_input *input);
 void cli_print_backend(const cli_options *options, const cli_place *place);
 void cli_print_transfer(const cli_options *options, const cli_arrays *arrays);
 
+/* The line about pivots, if there are shifted ones. `factor` may be NULL. */
+void cli_print_pivots(const cli_options *options, const gsw_factor *factor);
+
 /* Files that are replaced all together or not at all: stage each, then finish. "-" and /dev/stdout
  * are standard output, and devices are written in place, both when staged. Symbolic links are
  * followed, also to a file that does not exist yet. All return exit codes. */

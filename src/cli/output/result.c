@@ -71,7 +71,7 @@ void cli_set_context(cJSON *object, const gsw_context *context) {
     const gsw_backend backend = gsw_context_backend(context);
     cli_set_text(object, "backend", gsw_backend_name(backend));
     cli_set_text(object, "device", gsw_context_device(context));
-    if (backend == GSW_BACKEND_CPU)
+    if (backend != GSW_BACKEND_CUDA)
         cli_set_number(object, "threads", gsw_context_threads(context));
 }
 
