@@ -99,10 +99,6 @@ static int distribute(const cli_options *options, cli_solve *job) {
     return code;
 }
 
-static size_t vector_bytes(const cli_solve *job) {
-    return (size_t)job->input.rows * sizeof *job->x;
-}
-
 static int prepare(const cli_options *options, cli_solve *job) {
     int code = cli_processes_agree(options, open_place(options, job));
     if (code == CLI_OK)
@@ -111,13 +107,13 @@ static int prepare(const cli_options *options, cli_solve *job) {
         return code;
     return cli_processes() > 1 ? distribute(options, job)
                                : cli_upload(options, &job->place, &job->input.matrix, job->b,
-                                            job->x, vector_bytes(job), &job->arrays);
+                                            job->x, job->input.vector_bytes, &job->arrays);
 }
 
 /* Brings x to the first process. */
 static int fetch(const cli_options *options, cli_solve *job) {
     if (cli_processes() == 1)
-        return cli_download(options, &job->place, &job->arrays, job->x, vector_bytes(job));
+        return cli_download(options, &job->place, &job->arrays, job->x, job->input.vector_bytes);
     const gsw_status status = cli_boxes_collect(&job->boxes, job->x);
     return cli_status(options, job->place.run, status, cli_source_of(options));
 }

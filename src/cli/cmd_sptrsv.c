@@ -19,14 +19,10 @@ typedef struct sptrsv_job {
     double error;
 } sptrsv_job;
 
-static size_t vector_bytes(const sptrsv_job *job) {
-    return (size_t)job->input.rows * sizeof *job->x;
-}
-
 /* Fills x with NaNs, so that a value that is not written shows. */
 static gsw_status poison(void *user) {
     sptrsv_job *job = user;
-    return gsw_memory_set(job->place.run, job->arrays.x, 0xff, vector_bytes(job));
+    return gsw_memory_set(job->place.run, job->arrays.x, 0xff, job->input.vector_bytes);
 }
 
 static gsw_status solve(void *user) {
@@ -45,7 +41,7 @@ static int solve_timed(const cli_options *options, sptrsv_job *job) {
     gsw_status status = cli_time(&task, &job->times);
     if (status != GSW_SUCCESS)
         return cli_status(options, job->place.run, status, CLI_FROM_OPTION);
-    return cli_download(options, &job->place, &job->arrays, job->x, vector_bytes(job));
+    return cli_download(options, &job->place, &job->arrays, job->x, job->input.vector_bytes);
 }
 
 static int compare(const cli_options *options, sptrsv_job *job) {
@@ -133,7 +129,7 @@ static int run(const cli_options *options, sptrsv_job *job) {
     if (code == CLI_OK)
         code = cli_load_guess(options, job->place.host, &job->input, &job->x);
     if (code == CLI_OK && !options->no_check) {
-        job->reference = malloc(vector_bytes(job));
+        job->reference = malloc(job->input.vector_bytes);
         if (job->reference == NULL)
             code = cli_error(options, "out of memory for the solution");
     }
@@ -141,8 +137,8 @@ static int run(const cli_options *options, sptrsv_job *job) {
         return code;
     cli_print_matrix(options, &job->input);
     cli_print_backend(options, &job->place);
-    code = cli_upload(options, &job->place, &job->input.matrix, job->b, job->x, vector_bytes(job),
-                      &job->arrays);
+    code = cli_upload(options, &job->place, &job->input.matrix, job->b, job->x,
+                      job->input.vector_bytes, &job->arrays);
     if (code == CLI_OK)
         code = solve_timed(options, job);
     job->error = NAN;

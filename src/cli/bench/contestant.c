@@ -34,18 +34,16 @@ static bool takes_part(const bench_case *work, const bench_rival *rival) {
 
 /* In whole solves one for each preconditioner, format and precision; multigrid has a precision of
  * its own. */
-static int list_own(const cli_options *options, const bench_plan *plan, const bench_case *work,
+static int list_own(const cli_options *options, const bench_plan *plan, bench_contestant own,
                     bench_contestant *list) {
     static const gsw_format formats[] = {GSW_FORMAT_STENCIL, GSW_FORMAT_CSR};
     const bench_list *preconds = &plan->preconds, *precisions = &plan->precisions;
     const int forms = cli_processes() > 1 ? 1 : 2; /* several processes take arrays alone */
     int count = 0;
     for (int k = 0; k < preconds->count * forms; k++) {
-        bench_contestant own = {.solver = &work->task->own,
-                                .name = "gridsweep",
-                                .precond = preconds->values[k / forms],
-                                .format = formats[k % forms],
-                                .factor_type = (gsw_dtype)cli_mg_precision(options)};
+        own.precond = preconds->values[k / forms];
+        own.format = formats[k % forms];
+        own.factor_type = (gsw_dtype)cli_mg_precision(options);
         for (int j = 0; j < precisions->count && own.precond != CLI_PRECOND_MG; j++) {
             list[count] = own;
             list[count++].factor_type =
@@ -106,7 +104,7 @@ int bench_list_contestants(const cli_options *options, const bench_plan *plan,
         return plan->heights.count;
     }
     bool whole = work->mode == MODE_WHOLE;
-    int count = whole ? list_own(options, plan, work, list) : list_algorithms(plan, work, list);
+    int count = whole ? list_own(options, plan, own, list) : list_algorithms(plan, work, list);
     for (int i = 0; i < plan->rivals.count; i++) {
         const bench_rival *rival = &plan->rivals.list[i];
         const bench_contestant who = {.solver = whole ? &bench_rival_solves : &bench_rival_sweeps,
@@ -141,17 +139,14 @@ static void begin_row(bench_worker *worker) {
                        .grid = work->host.grid,
                        .stencil = gsw_stencil_name(&work->host.stencil),
                        .format = formats[who->format],
+                       .kind = sides[who->side],
+                       .algorithm = who->name,
+                       .dtype = cli_dtype_name(work->type),
+                       .factor_dtype = cli_dtype_name(who->factor_type),
                        .boxes = {1, 1, 1},
                        .height = who->height,
                        .iterations = -1,
-                       .converged = -1,
-                       .residual = NAN,
-                       .setup_ms = NAN,
-                       .buffer_bytes = NAN};
-    row->kind = sides[who->side];
-    row->algorithm = who->name;
-    row->dtype = cli_dtype_name(work->type);
-    row->factor_dtype = cli_dtype_name(who->factor_type);
+                       .converged = -1};
     if (work->mode == MODE_WHOLE) {
         row->method = gsw_method_name((gsw_method)worker->options->method);
         row->precond = who->rival != NULL && who->rival->precond != NULL
@@ -160,10 +155,8 @@ static void begin_row(bench_worker *worker) {
     } else if (work->mode == MODE_HPCG) {
         row->method = gsw_method_name(GSW_CG);
         row->precond = cli_choice(OPT_SOLVE_PRECOND, CLI_PRECOND_MG);
-        row->max_rel_error = 0;
     } else {
         row->part = cli_choice(OPT_BENCH_PART, (int)work->part);
-        row->max_rel_error = 0;
     }
     if (worker->device && device->described) {
         row->driver = device->driver;

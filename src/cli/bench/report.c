@@ -149,21 +149,21 @@ static void print_threads(const cli_options *options, const char *before, const 
     cli_print(options, "%s %d thread%s", before, threads, threads == 1 ? "" : "s");
 }
 
-static void print_bandwidths(const cli_options *options, const bench_sites *sites) {
+static void print_bandwidth(const cli_options *options, const bench_sites *sites,
+                            const bench_report *report) {
+    const bool arrays = report->mode == MODE_ARRAYS; /* the CPU with several numbers of threads */
+    const char *baseline = report->table.baseline;
     cli_print(options, "\ncopy bandwidth");
     for (int i = 0; i < sites->count; i++) {
-        cli_print(options, "%s %.1f GB/s", i > 0 ? "," : "", sites->site[i].copy_gb_s);
-        print_threads(options, " with", &sites->site[i]);
+        const bench_site *site = &sites->site[i];
+        if (arrays || isfinite(site->copy_gb_s))
+            cli_print(options, "%s %.1f GB/s%s", i > 0 ? "," : "", site->copy_gb_s,
+                      cli_on_device(&site->place) ? " on the device" : "");
+        else
+            cli_print(options, " not measured: that needs a build with GSW_BUILD_PERF");
+        if (arrays)
+            print_threads(options, " with", site);
     }
-}
-
-static void print_bandwidth(const cli_options *options, const bench_site *site,
-                            const char *baseline) {
-    if (isfinite(site->copy_gb_s))
-        cli_print(options, "\ncopy bandwidth %.1f GB/s%s", site->copy_gb_s,
-                  cli_on_device(&site->place) ? " on the device" : "");
-    else
-        cli_print(options, "\ncopy bandwidth not measured: that needs a build with GSW_BUILD_PERF");
     if (baseline != NULL)
         cli_print(options, "; x %.4s: speed relative to %s", baseline, baseline);
 }
@@ -173,10 +173,8 @@ static void print_machine(const cli_options *options, const bench_sites *sites,
                           const bench_report *report) {
     const bench_site *site = &sites->site[0];
     const bench_row *reference = &report->reference;
-    if (report->mode == MODE_ARRAYS)
-        print_bandwidths(options, sites);
-    else if (report->mode != MODE_WHOLE)
-        print_bandwidth(options, site, report->table.baseline);
+    if (report->mode != MODE_WHOLE)
+        print_bandwidth(options, sites, report);
     else
         cli_print(options,
                   "\nmedians of at most %lld runs, by the host's clock; x: relative to gridsweep, "

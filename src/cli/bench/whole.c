@@ -38,7 +38,7 @@ static int load(const cli_options *options, gsw_context *host, bench_case *made)
     const gsw_matrix *matrix = &made->input.matrix;
     made->host = *matrix;
     made->rows = made->input.rows;
-    made->vector_bytes = (size_t)made->rows * sizeof *b;
+    made->vector_bytes = made->input.vector_bytes;
     made->b = b;
     made->x = calloc((size_t)made->rows, sizeof *b);
     made->wide = made->x;

@@ -237,6 +237,7 @@ int cli_load(const cli_options *options, gsw_context *context, cli_input *input)
     const gsw_grid *grid = &input->matrix.grid;
     input->rows = grid->nx * grid->ny * grid->nz;
     input->nonzeros = cli_count_entries(&input->matrix, GSW_FULL);
+    input->vector_bytes = (size_t)input->rows * sizeof(double);
     return CLI_OK;
 }
 
@@ -388,7 +389,7 @@ int cli_load_rhs(const cli_options *options, gsw_context *context, const cli_inp
     if (random && !parse_seed(rhs + strlen(random_prefix), &seed))
         return cli_usage(options, "--rhs random:SEED needs a seed that is a number, not '%s'",
                          rhs + strlen(random_prefix));
-    *b = malloc((size_t)input->rows * sizeof **b);
+    *b = malloc(input->vector_bytes);
     if (*b == NULL)
         return cli_error(options, "out of memory for the right-hand side");
     if (random)

@@ -10,6 +10,7 @@ typedef struct cli_input {
     gsw_csr csr;          /* empty where it is a problem */
     gsw_matrix matrix;
     int64_t rows, nonzeros;
+    size_t vector_bytes; /* of a vector in fp64 */
 } cli_input;
 
 /* Creates a context with the threads and the device that the options ask for. If it ignores its

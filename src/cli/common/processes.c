@@ -27,11 +27,15 @@ int cli_processes(void) {
     return process_count;
 }
 
-/* A variable of the environment as a number; -1: not set. */
-static int number_in(const char *name) {
-    const char *text = getenv(name); /* NOLINT(concurrency-mt-unsafe): no other thread runs yet */
-    int64_t number = 0;
-    return text != NULL && cli_parse_integer(text, 0, INT32_MAX, &number) ? (int)number : -1;
+/* The first of several variables of the environment that is a number; -1: none is. */
+static int first_number(const char *const *names) {
+    int64_t number = -1;
+    for (; *names != NULL && number < 0; names++) {
+        const char *text = getenv(*names); /* NOLINT(concurrency-mt-unsafe): no other thread yet */
+        if (text == NULL || !cli_parse_integer(text, 0, INT32_MAX, &number))
+            number = -1;
+    }
+    return (int)number;
 }
 
 /* The processes before this one on the same machine. */
@@ -50,9 +54,9 @@ static bool started;
 static int own_stderr = -1; /* of a process that prints nothing */
 
 int cli_processes_start(void) {
+    static const char *const launched[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", NULL};
     int provided;
-    if (number_in("OMPI_COMM_WORLD_SIZE") < 0 && number_in("PMI_SIZE") < 0 &&
-        number_in("PMIX_RANK") < 0)
+    if (first_number(launched) < 0)
         return CLI_OK;
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
         fputs("gridsweep: MPI cannot be initialised\n", stderr);
@@ -126,19 +130,11 @@ void cli_processes_end(int code) {
 
 #else
 
-/* The first of several variables that is set, or -1. */
-static int first_number(const char *const *names) {
-    int number = -1;
-    for (; *names != NULL && number < 0; names++)
-        number = number_in(*names);
-    return number;
-}
-
 int cli_processes_start(void) {
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL};
     static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", NULL};
     const int size = first_number(sizes), rank = first_number(ranks);
-    if (size <= 1 && number_in("PMIX_RANK") <= 0)
+    if (size <= 1 && first_number(&ranks[2]) <= 0)
         return CLI_OK;
     /* PMIX_RANK alone does not tell how many there are: then the first process solves, and the
      * second one speaks. Launchers end all processes as soon as one fails, so the others wait until
