@@ -328,7 +328,7 @@ def test_iterations_on_several_processes_are_those_of_the_page(tree):
 # ---- Messages ----
 
 CALL = re.compile(r"\b(gsw_fail|gsw_warn|gsw_context_fail|GSW_REQUIRE|gsw_krylov_breakdown|gsw_krylov_finite|fail_at|cli_error|"
-                  r"cli_usage|SETERRQ|PetscCheck)\s*\(")
+                  r"cli_usage|cli_refuse|SETERRQ|PetscCheck)\s*\(")
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
@@ -366,6 +366,8 @@ def messages():
             said = re.sub(r"PetscInt_FMT|PRId64", '"d"', said)
             words = "".join(LITERAL.findall(said)).replace('\\"', '"')
             words = re.sub(r"%[-+0-9.#]*(?:ll|z|l|h)?[a-zA-Z]", "…", words.replace("%%", "%"))
+            if call.group(1) == "cli_refuse":  # it says the name of the option first
+                words = "--… " + words
             yield str(path.relative_to(ROOT)), words
 
 

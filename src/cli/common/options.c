@@ -401,8 +401,7 @@ int cli_status(const cli_options *options, const gsw_context *context, gsw_statu
     return code;
 }
 
-/* ---- The distance of words, counted in typing errors ------------------------------------------
- */
+/* ---- The distance of words, counted in typing errors ---------------------------------------- */
 
 enum { LONGEST = 31, MOST_ERRORS = 2, LETTERS_PER_ERROR = 3 };
 
