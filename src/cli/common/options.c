@@ -514,9 +514,6 @@ static int set_option(cli_options *options, const cli_option *option, const char
         *(bool *)field = true;
         return CLI_OK;
     case CLI_OPTIONAL_TEXT:
-        if (text == NULL)
-            text = "all";
-        /* fall through */
     case CLI_TEXT:
         if (text[0] == '\0')
             return cli_usage(options, "--%s must not be empty", option->name);
@@ -599,7 +596,7 @@ static int take_option(cli_options *options, int argc, char **argv, int *at, boo
     *help = option == &table[OPT_HELP] || option == &table[OPT_HELP_ALL];
     options->help_all = option == &table[OPT_HELP_ALL];
     options->given |= (uint64_t)1 << (option - table);
-    return *help ? CLI_OK : set_option(options, option, value);
+    return *help ? CLI_OK : set_option(options, option, value != NULL ? value : "all");
 }
 
 _Static_assert(OPT_COUNT <= 64, "cli_options.given has a bit for each option");
