@@ -2,6 +2,7 @@
  * texts that they hold (lists, grids, stencils, problems). It does what main.c does, but runs no
  * command except `help`. The input is the arguments after the program's name, each ended by a line
  * feed or by a zero byte. */
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include "bench/case/plan.h"
@@ -134,6 +135,7 @@ static void run_command(const cli_command *command, int argc, char **argv, const
                         const char *end) {
     cli_options options;
     bool help = false;
+    optind = 0; /* getopt begins anew */
     const int code = cli_parse(command, argc, argv, &options, &help);
     check_code(code);
     if (code != CLI_OK)

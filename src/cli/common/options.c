@@ -4,6 +4,7 @@
  * same table. */
 #define _POSIX_C_SOURCE 200809L /* strerror_r */
 #include <errno.h>
+#include <getopt.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -514,6 +515,9 @@ static int set_option(cli_options *options, const cli_option *option, const char
         *(bool *)field = true;
         return CLI_OK;
     case CLI_OPTIONAL_TEXT:
+        if (text == NULL)
+            text = "all";
+        /* fall through */
     case CLI_TEXT:
         if (text[0] == '\0')
             return cli_usage(options, "--%s must not be empty", option->name);
@@ -531,72 +535,84 @@ static int set_option(cli_options *options, const cli_option *option, const char
     return CLI_USAGE;
 }
 
-/* The option of a word such as "--out=x.mtx", "--ou" or "-ox.mtx"; *value: what the word says after
- * its name. NULL after a message. */
-static const cli_option *find_option(const cli_options *options, const char *word,
-                                     const char **value) {
-    const char *names[OPT_COUNT + 1] = {table[OPT_HELP].name, table[OPT_HELP_ALL].name};
-    const cli_option *option = word[1] == 'h' ? &table[OPT_HELP] : NULL;
-    const cli_option_id *ids = options->command->options;
-    int count = 2, longer = 0;
-    char name[64];
-    const size_t length = strcspn(word + 2, "=");
-    for (; *ids != OPT_END; ids++) {
-        names[count++] = table[*ids].name;
-        if (table[*ids].letter == word[1])
-            option = &table[*ids];
+static int argument_kind(const cli_option *option) {
+    if (option->type == CLI_OPTIONAL_TEXT)
+        return optional_argument;
+    return option->argument != NULL ? required_argument : no_argument;
+}
+
+/* getopt takes an optional value only after '='; here it may also be the next argument. */
+static const char *value_of(const cli_option *option, int argc, char **argv) {
+    if (option->type == CLI_OPTIONAL_TEXT && optarg == NULL && optind < argc &&
+        argv[optind][0] != '-')
+        return argv[optind++];
+    return optarg;
+}
+
+/* Fills getopt's arrays from the subcommand's list, --help and --help-all. */
+static void make_getopt_tables(const cli_command *command, struct option *options, char *letters) {
+    int count = 0;
+    letters += sprintf(letters, ":h");
+    for (const cli_option_id *id = command->options; *id != OPT_END; id++) {
+        const cli_option *option = &table[*id];
+        options[count++] =
+            (struct option){option->name, argument_kind(option), NULL, (int)*id + 256};
+        if (option->letter != 0)
+            letters += sprintf(letters, "%c%s", option->letter, option->argument ? ":" : "");
     }
-    if (word[1] != '-') {
-        if (option == NULL)
-            (void)cli_usage(options, "unknown option '-%c'", word[1]);
-        else /* what follows -h does not matter */
-            *value = option->argument != NULL && word[2] != '\0' ? word + 2 : NULL;
-        return option;
-    }
-    *value = word[2 + length] == '=' ? word + 2 + length + 1 : NULL;
-    for (int i = 0; i < count; i++) {
-        const bool exact = strlen(names[i]) == length;
-        if (strncmp(word + 2, names[i], length) != 0)
-            continue;
-        option = &table[i == 0   ? OPT_HELP
-                        : i == 1 ? OPT_HELP_ALL
-                                 : options->command->options[i - 2]];
-        if (exact)
-            return option;
-        longer++;
-    }
-    if (longer == 1)
-        return option;
-    (void)snprintf(name, sizeof name, "%.*s", (int)length, word + 2);
-    const char *meant = cli_nearest(name, names);
-    if (longer > 1)
-        (void)cli_usage(options, "option '--%s' is ambiguous: %d options begin with it", name,
-                        longer);
-    else if (meant != NULL)
-        (void)cli_usage(options, "unknown option '--%s'; did you mean --%s?", name, meant);
-    else
-        (void)cli_usage(options, "unknown option '--%s'", name);
+    options[count++] = (struct option){"help", no_argument, NULL, (int)OPT_HELP + 256};
+    options[count++] = (struct option){"help-all", no_argument, NULL, (int)OPT_HELP_ALL + 256};
+    options[count] = (struct option){NULL, 0, NULL, 0};
+}
+
+/* The option that getopt's code stands for; NULL: none. */
+static const cli_option *option_of(const cli_command *command, int code) {
+    if (code >= 256)
+        return &table[code - 256];
+    for (const cli_option_id *id = command->options; *id != OPT_END; id++)
+        if (table[*id].letter != 0 && table[*id].letter == code)
+            return &table[*id];
     return NULL;
 }
 
-/* Takes the option of argv[*at], and its value, which may be the next argument. */
-static int take_option(cli_options *options, int argc, char **argv, int *at, bool *help) {
-    const char *word = argv[*at], *value;
-    const cli_option *option = find_option(options, word, &value);
-    if (option == NULL)
-        return CLI_USAGE;
-    if (option->argument == NULL && value != NULL)
-        return cli_usage(options, "--%s takes no value", option->name);
-    const bool optional = option->type == CLI_OPTIONAL_TEXT;
-    const bool follows = *at + 1 < argc && !(optional && argv[*at + 1][0] == '-');
-    if (option->argument != NULL && value == NULL && follows)
-        value = argv[++*at];
-    if (option->argument != NULL && value == NULL && !optional)
-        return cli_usage(options, "%s needs a value", word);
-    *help = option == &table[OPT_HELP] || option == &table[OPT_HELP_ALL];
-    options->help_all = option == &table[OPT_HELP_ALL];
-    options->given |= (uint64_t)1 << (option - table);
-    return *help ? CLI_OK : set_option(options, option, value != NULL ? value : "all");
+/* An option that getopt does not know, or takes for several: their names begin with it. */
+static int reject_name(const cli_options *options, const char *text) {
+    char word[64];
+    const char *names[OPT_COUNT + 1] = {"help", "help-all"};
+    int count = 2, longer = 0;
+    for (const cli_option_id *id = options->command->options; *id != OPT_END; id++)
+        names[count++] = table[*id].name;
+    (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(text + 2, "="), text + 2);
+    for (int i = 0; i < count; i++)
+        longer += strncmp(word, names[i], strlen(word)) == 0;
+    if (longer > 1)
+        return cli_usage(options, "option '--%s' is ambiguous: %d options begin with it", word,
+                         longer);
+    const char *meant = cli_nearest(word, names);
+    if (meant != NULL)
+        return cli_usage(options, "unknown option '--%s'; did you mean --%s?", word, meant);
+    return cli_usage(options, "unknown option '--%s'", word);
+}
+
+static int reject_option(const cli_options *options, int code, char **argv) {
+    if (code == ':')
+        return cli_usage(options, "%s needs a value", argv[optind - 1]);
+    if (optopt >= 256)
+        return cli_usage(options, "--%s takes no value", table[optopt - 256].name);
+    if (optopt != 0)
+        return cli_usage(options, "unknown option '-%c'", optopt);
+    return reject_name(options, argv[optind - 1]);
+}
+
+static int take_operand(cli_options *options, int argc, char **argv) {
+    const char *operand = options->command->operand;
+    if (optind < argc && operand != NULL)
+        options->file = argv[optind++];
+    if (options->file != NULL && options->file[0] == '\0')
+        return cli_usage(options, "%s must not be empty", operand);
+    if (optind < argc)
+        return cli_usage(options, "unexpected argument '%s'", argv[optind]);
+    return CLI_OK;
 }
 
 _Static_assert(OPT_COUNT <= 64, "cli_options.given has a bit for each option");
@@ -612,24 +628,24 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *op
                              .restart = 30,
                              .max_iter = 10000,
                              .rtol = 1e-8};
-    const char *operand = command->operand, *extra = NULL;
-    bool operands_only = false;
-    for (int i = 1; i < argc; i++) {
-        const char *word = argv[i];
-        if (operands_only || word[0] != '-' || word[1] == '\0') {
-            if (operand != NULL && options->file == NULL)
-                options->file = word;
-            else if (extra == NULL)
-                extra = word;
-        } else if (strcmp(word, "--") == 0) {
-            operands_only = true;
-        } else {
-            const int code = take_option(options, argc, argv, &i, help);
-            if (code != CLI_OK || *help)
-                return code;
+    struct option known[OPT_COUNT + 1];
+    char letters[2 * OPT_COUNT + 3];
+    make_getopt_tables(command, known, letters);
+    int code;
+    opterr = 0;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet */
+    while ((code = getopt_long(argc, argv, letters, known, NULL)) != -1) {
+        if (code == 'h' || code == OPT_HELP + 256 || code == OPT_HELP_ALL + 256) {
+            *help = true;
+            options->help_all = code == OPT_HELP_ALL + 256;
+            return CLI_OK;
         }
+        const cli_option *option = option_of(command, code);
+        int result = option != NULL ? set_option(options, option, value_of(option, argc, argv))
+                                    : reject_option(options, code, argv);
+        if (result != CLI_OK)
+            return result;
+        options->given |= (uint64_t)1 << (option - table);
     }
-    if (options->file != NULL && options->file[0] == '\0')
-        return cli_usage(options, "%s must not be empty", operand);
-    return extra == NULL ? CLI_OK : cli_usage(options, "unexpected argument '%s'", extra);
+    return take_operand(options, argc, argv);
 }
