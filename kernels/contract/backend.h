@@ -76,6 +76,10 @@ gsw_status gsw_factor_refuse_pivot(gsw_context *context, gsw_factor_kind kind, i
  * under way: more than krylov_ahead of any backend. */
 enum { GSW_KRYLOV_SYSTEMS = 8, GSW_KRYLOV_SLOTS = 8 };
 
+/* All entries are REQUIRED, in this table and in those that it points to, but for what
+ * link->on_host and multigrid->smooths_in_place rule out: no entry means anything by its absence. A
+ * backend in the host's memory finds defaults in reference/host.h. Numbers say what was measured to
+ * be faster. */
 typedef struct gsw_backend_ops {
     /* Fills context->threads, ->device and ->backend_data. */
     gsw_status (*open)(gsw_context *context, const gsw_context_options *options);
@@ -96,7 +100,7 @@ typedef struct gsw_backend_ops {
     gsw_status (*download)(gsw_context *context, void *to_host, const void *from, size_t bytes);
     gsw_status (*set)(gsw_context *context, void *pointer, int value, size_t bytes);
 
-    /* Refuses the array `name` where kernels cannot reach it. NULL: they reach all memory. */
+    /* Refuses the array `name` where kernels cannot reach it. */
     gsw_status (*check_place)(gsw_context *context, const char *name, const void *pointer);
 
     /* fp64 vector operations. The order of sums does not depend on the number of threads. axpby
@@ -145,7 +149,7 @@ typedef struct gsw_backend_ops {
 
     /* r = b - A x, where each product is complete before it is subtracted. Also computes for the
      * host x'x, r'r and t't with t = A S x, where S changes signs as change_signs does. *done = 0:
-     * nothing has been done, and the operations above serve as well. NULL: they always do. */
+     * nothing has been done, and the operations above serve as well. */
     gsw_status (*judge)(gsw_context *context, const gsw_matrix *matrix, const double *b,
                         const double *x, double *r, double sums[3], int *done);
 
@@ -170,9 +174,8 @@ typedef struct gsw_backend_ops {
     /* The rows of a box that are coupled to other boxes (box_ops.h). */
     gsw_status (*couple)(gsw_context *context, const gsw_couple *job);
 
-    /* The direct triangular solve, one right-hand side; algorithm LINE, or REFERENCE where the
-     * backend has it. */
-    int has_reference;
+    /* The direct triangular solve, one right-hand side; algorithm LINE or REFERENCE. Errors:
+     * UNSUPPORTED. */
     gsw_status (*sptrsv)(gsw_context *context, const gsw_matrix *matrix,
                          const gsw_sptrsv_options *options, const void *b, void *x);
 
@@ -181,11 +184,11 @@ typedef struct gsw_backend_ops {
 
     /* Packed factors. factor_open allocates factor->packed and fills the sizes in factor->info;
      * factor_fill (re)computes the values (`upper` for kind LU only), or queues that. factor_await
-     * (NULL: nothing is queued) waits for it before the first sweep and returns its error.
-     * factor_sweep runs sweep 0 or 1 (for JACOBI: the scaling). factor_unpack writes the
-     * triangle of sweep 0 or 1 to fp64 arrays in natural order in the backend's memory: arrays[e]
-     * for each offset of the stencil that the triangle has. Rows that are stored with their
-     * reciprocal diagonal are no longer scaled by it; else the diagonal is 1. May be queued. */
+     * waits for it before the first sweep and returns its error. factor_sweep runs sweep 0 or 1
+     * (for JACOBI: the scaling). factor_unpack writes the triangle of sweep 0 or 1 to fp64 arrays
+     * in natural order in the backend's memory: arrays[e] for each offset of the stencil that the
+     * triangle has. Rows that are stored with their reciprocal diagonal are no longer scaled by it;
+     * else the diagonal is 1. May be queued. */
     gsw_status (*factor_open)(gsw_context *context, gsw_factor *factor);
     gsw_status (*factor_fill)(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                               const gsw_matrix *upper);
@@ -200,8 +203,8 @@ typedef struct gsw_backend_ops {
      * arrays and none NULL, and from the factor, of kind ILU0, IC0, DILU or SSOR in fp64. SSOR's E
      * is diag(A) / omega of the matrix as it is now. *fits = 0: the values are of no use, because
      * left is right and not all of E is positive, or for reasons of the backend. split_apply: t =
-     * U1^-1 v and y = t + L1^-1 (v + K t); the vectors do not overlap. NULL: the backend does not
-     * have it. split_saves_time: against two sweeps and a product with A. */
+     * U1^-1 v and y = t + L1^-1 (v + K t); the vectors do not overlap.
+     * split_saves_time: against two sweeps and a product with A. */
     gsw_status (*split_fill)(gsw_context *context, const gsw_factor *factor,
                              const gsw_matrix *matrix, const gsw_split *split, int *fits);
     gsw_status (*split_apply)(gsw_context *context, const gsw_split *split, const double *v,
@@ -215,10 +218,8 @@ typedef struct gsw_backend_ops {
 
     const gsw_link_ops *link;
 
-    /* NULL: the backend does not work on boxes of a grid that several processes share. */
+    /* Exact sweeps across processes: `box` where link->on_host, else `slab`. */
     const gsw_box_ops *box;
-
-    /* NULL: likewise, but for slabs of a backend with memory of its own. */
     const gsw_slab_ops *slab;
 } gsw_backend_ops;
 

@@ -355,8 +355,6 @@ gsw_status gsw_check_vectors(gsw_context *context, int64_t points, gsw_dtype typ
 /* ---- place ---- */
 
 gsw_status gsw_check_place(gsw_context *context, const gsw_vector *vectors, int number) {
-    if (context->ops->check_place == NULL)
-        return GSW_SUCCESS;
     for (int v = 0; v < number; v++)
         GSW_TRY(context->ops->check_place(context, vectors[v].name, vectors[v].data));
     return GSW_SUCCESS;

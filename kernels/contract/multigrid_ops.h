@@ -23,7 +23,7 @@ static inline int32_t gsw_matrix_mirror(const gsw_matrix *matrix, int32_t e) {
 typedef struct gsw_survey {
     double coupling[3]; /* mean of max(0, -(couplings along the axis) / diagonal) */
     double row_ratio;   /* largest sum of |a| / |diagonal| */
-    double largest;     /* largest |a| */
+    double largest;     /* largest sum of |a| of a row */
     double least;       /* least |diagonal| */
     int64_t bad_row;    /* lowest row whose diagonal is zero or not finite, or -1 */
     int symmetric;      /* to 1e-7 of the diagonals */
@@ -88,8 +88,9 @@ typedef struct gsw_multigrid_ops {
     /* y = b - N x, or N x where b is NULL: the right-hand side of a Gauss-Seidel sweep. N is the
      * part of A that the sweep does not solve with. It is the strictly upper part, or with `down`
      * the strictly lower part. It also holds the couplings to the section before, in the sweep's
-     * direction. `section`: planes of a section, or 0. This and restrict_rest are NULL where the
-     * backend has `smooth`. */
+     * direction. `section`: planes of a section, or 0. Without smooths_in_place this and
+     * restrict_rest are what Gauss-Seidel takes besides packed factors; with it they are not
+     * called. */
     gsw_status (*sweep_rest)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                              int down, int64_t section, const void *b, const void *x, void *y);
 
@@ -100,8 +101,7 @@ typedef struct gsw_multigrid_ops {
                                 void *const *weights, const void *x, void *work, void *to);
 
     /* to = R (b - A x); A is of `type`. `work` is a vector of the fine level for the backend to
-     * use: its contents are undefined before and after. Where the backend has `smooth` it may be
-     * NULL. */
+     * use: its contents are undefined before and after. With smooths_in_place it may be NULL. */
     gsw_status (*restrict_residual)(gsw_context *context, const gsw_transfer *transfer,
                                     const gsw_matrix *matrix, gsw_dtype type, void *const *weights,
                                     const void *b, const void *x, void *work, void *to);
@@ -115,14 +115,15 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*prolong_add)(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,
                               void *const *weights, const void *from, void *to);
 
-    /* Gauss-Seidel in natural order on a level's own arrays, in place. All NULL where the backend
-     * sweeps packed factors instead. The matrix and b, x are of `type`; couplings that leave the
-     * grid are zeros.
+    /* Gauss-Seidel in natural order on a level's own arrays, in place, where smooths_in_place is 1.
+     * Else packed factors sweep, and these entries are not called. The matrix and b, x are of
+     * `type`; couplings that leave the grid are zeros.
      *
      * invert_diagonal: the reciprocals of the diagonal, for what follows.
      * smooth: one sweep, upwards or `down`; `zero`: x counts as 0, whatever it holds.
      * smooth_restrict: one sweep upwards from zero, then to = R (b - A x).
      * prolong_smooth: x += P from, then one sweep downwards. */
+    int smooths_in_place;
     gsw_status (*invert_diagonal)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                                   void *reciprocal);
     gsw_status (*smooth)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
@@ -170,8 +171,8 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*color_sweep)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                               int down, int zero, const void *b, void *x);
 
-    /* Copies the transfer's tables for the kernels to transfer->tables. NULL where kernels use the
-     * host's tables. Called when the transfer is complete, before any of the above. */
+    /* Copies the transfer's tables for the kernels to transfer->tables. Nothing where kernels use
+     * the host's tables. Called when the transfer is complete, before any of the above. */
     gsw_status (*transfer_open)(gsw_context *context, gsw_transfer *transfer);
     void (*transfer_close)(gsw_context *context, gsw_transfer *transfer);
 
@@ -184,8 +185,11 @@ typedef struct gsw_multigrid_ops {
 
     /* Whether AUTO smooths a coarse level of that grid in colours. It does so if that is much
      * faster than sweeps in sections of `section` planes (0: one section). The level's stencil
-     * reaches one point. NULL: never. */
+     * reaches one point. */
     int (*prefers_colors)(const gsw_grid *grid, int64_t section);
+
+    /* AUTO takes ILU(0) for the finest level alone. */
+    int coarse_sweeps_are_slow;
 
     /* Largest level that is solved directly by default, in points; and that processes do not share:
      * to exchange ghosts takes longer than to sweep it. */

@@ -431,6 +431,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .restrict_residual = entry<gsw_cuda_restrict_residual>::call,
         .restrict_vector = entry<gsw_cuda_restrict_vector>::call,
         .prolong_add = entry<gsw_cuda_prolong_add>::call,
+        .smooths_in_place = 0,
         .invert_diagonal = NULL,
         .smooth = NULL,
         .smooth_restrict = NULL,
@@ -447,6 +448,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .reads_margins = 0,
         .named_stencils = 1,
         .prefers_colors = gsw_cuda_prefers_colors,
+        .coarse_sweeps_are_slow = 1,
         .coarsest_points = COARSEST_POINTS,
         .together_points = TOGETHER_POINTS,
     };
@@ -508,7 +510,6 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .validate = entry<gsw_cuda_validate>::call,
         .spmv = entry<gsw_cuda_spmv>::call,
         .couple = entry<gsw_cuda_couple>::call,
-        .has_reference = 0,
         .sptrsv = entry<sptrsv>::call,
         .packs_faster = 1,
         .factor_open = entry<gsw_cuda_factor_open>::call,

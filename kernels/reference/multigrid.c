@@ -1,4 +1,5 @@
 /* multigrid.c: copies of levels, Gauss-Seidel, and the vectors of a cycle. */
+#include "reference/host.h"
 #include "reference/levels.h"
 #include "contract/error.h"
 #include "contract/row.h"
@@ -167,6 +168,10 @@ const gsw_multigrid_ops gsw_reference_multigrid_ops = {
     .dense_apply = gsw_reference_dense_apply,
     .inject = gsw_reference_inject,
     .color_sweep = color_sweep,
+    .smooths_in_place = 1,
+    .transfer_open = gsw_host_transfer_open,
+    .transfer_close = gsw_host_transfer_close,
+    .prefers_colors = gsw_host_prefers_colors,
     .coarsest_points = 200,
     .together_points = 4096,
 };

@@ -95,9 +95,9 @@ static int applies(const gsw_krylov_run *run, const gsw_krylov_method *method,
     const int64_t wish = run->options.eisenstat;
     const int by_itself = /* not measured for GMRES */
         wish == GSW_EISENSTAT_AUTO && ops->split_saves_time && method != &gsw_gmres_method;
-    return ops->split_fill != NULL && (by_itself || wish == GSW_EISENSTAT_ALWAYS) &&
-           run->options.norm == GSW_NORM_TRUE && run->options.nullspace == GSW_NULLSPACE_NONE &&
-           run->context->sum == NULL && method != &gsw_richardson_method &&
+    return (by_itself || wish == GSW_EISENSTAT_ALWAYS) && run->options.norm == GSW_NORM_TRUE &&
+           run->options.nullspace == GSW_NULLSPACE_NONE && run->context->sum == NULL &&
+           method != &gsw_richardson_method &&
            (method != &gsw_gmres_method || run->options.restart >= SHORTEST_RESTART) &&
            factor != NULL && factor->options.factor_type == GSW_F64 && !factor->options.transpose &&
            keeps_couplings(factor) && run->system->op->apply == NULL &&

@@ -180,8 +180,7 @@ gsw_status gsw_krylov_measure_at_once(gsw_krylov_run *run, double *r, gsw_krylov
     const gsw_krylov_system *system = run->system;
     double sums[3] = {0};
     *done = 0;
-    if (ops->judge == NULL || system->op->apply != NULL || system->project != NULL ||
-        run->options.norm != GSW_NORM_TRUE)
+    if (system->op->apply != NULL || system->project != NULL || run->options.norm != GSW_NORM_TRUE)
         return GSW_SUCCESS;
     GSW_TRY(ops->judge(run->context, &system->op->matrix, run->b, run->x, r, sums, done));
     if (!*done)

@@ -163,8 +163,7 @@ static gsw_status open_transfer(gsw_multigrid *mg, gsw_level *level, int axes) {
     else
         gsw_transfer_make(t, &level->matrix.grid, &level->matrix.stencil, axes, mg->symmetric);
     extend(context, t);
-    if (context->ops->multigrid->transfer_open)
-        GSW_TRY(context->ops->multigrid->transfer_open(context, t));
+    GSW_TRY(context->ops->multigrid->transfer_open(context, t));
     GSW_TRY(add_level(mg, &coarse));
     GSW_TRY(open_weights(mg, level));
     if (gsw_level_is_shared(level))
@@ -525,7 +524,7 @@ void gsw_multigrid_clear(gsw_multigrid *mg) {
         gsw_unreserve(context, level->prolongation.block);
         gsw_unreserve(context, level->cycle.block);
         gsw_unreserve(context, level->setup.block);
-        if (level->transfer && context->ops->multigrid->transfer_close)
+        if (level->transfer)
             context->ops->multigrid->transfer_close(context, level->transfer);
         free(level->transfer);
         if (level->shared)

@@ -30,7 +30,7 @@ gsw_smoother gsw_smoother_choose(const gsw_multigrid *mg, int number) {
     switch (mg->options.smoother) {
     case GSW_SMOOTHER_AUTO:
         if (near && number > 0 && !gsw_level_is_shared(level) &&
-            mg->options.interpolation == GSW_INTERPOLATION_BLACK_BOX && ops->prefers_colors &&
+            mg->options.interpolation == GSW_INTERPOLATION_BLACK_BOX &&
             ops->prefers_colors(&level->matrix.grid, section))
             return GSW_SMOOTHER_MULTICOLOR;
         return gauss_seidel_of(mg, level);
@@ -65,7 +65,7 @@ static gsw_status open_reciprocal(gsw_multigrid *mg, gsw_level *level) {
 
 /* Gauss-Seidel on the level's own arrays needs no residual, except with injection. */
 static int smooths_in_place(const gsw_multigrid *mg, const gsw_level *level) {
-    return mg->context->ops->multigrid->smooth != NULL &&
+    return mg->context->ops->multigrid->smooths_in_place &&
            mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
            (level->smoother == GSW_SMOOTHER_GS || level->smoother == GSW_SMOOTHER_SYMGS);
 }
@@ -122,7 +122,7 @@ static gsw_factor_kind ilu_kind(const gsw_multigrid *mg, const gsw_level *level)
 }
 
 gsw_status gsw_smoother_open(gsw_multigrid *mg, gsw_level *level) {
-    const int in_place = mg->context->ops->multigrid->smooth != NULL;
+    const int in_place = mg->context->ops->multigrid->smooths_in_place;
     const int64_t section = section_of(mg, level);
     if (gsw_level_is_shared(level))
         return GSW_SUCCESS; /* its factors are made with their values */
@@ -320,7 +320,7 @@ int gsw_smoother_judge(gsw_multigrid *mg, double rate) {
  * sweeps coarse levels slowly. After the second one the first smoother comes back. */
 gsw_status gsw_smoother_change(gsw_multigrid *mg) {
     const int back = mg->judged > 1;
-    const int finest_alone = mg->context->ops->multigrid->prefers_colors != NULL;
+    const int finest_alone = mg->context->ops->multigrid->coarse_sweeps_are_slow;
     for (int number = 0; number < mg->levels; number++) {
         gsw_level *level = mg->level[number];
         if (level->inverse != NULL || (finest_alone && number > 0))

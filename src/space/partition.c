@@ -501,10 +501,6 @@ static gsw_status cut_grid(gsw_partition *p, const gsw_partition_options *given)
     for (int axis = 0; axis < 3; axis++)
         GSW_REQUIRE(p->context, !options.cuts[axis] || options.processes[axis] > 0,
                     "options->cuts[%d] is given, but options->processes[%d] is 0", axis, axis);
-    if (!p->context->ops->box && !p->context->ops->slab && p->transport.processes > 1)
-        return gsw_fail(p->context, GSW_ERROR_UNSUPPORTED,
-                        "the backend %s does not work on several processes yet",
-                        gsw_backend_name(p->context->backend));
     GSW_TRY(choose_shape(p, options.processes));
     GSW_TRY(cut_axis(p, 0, p->grid.nx, options.cuts[0]));
     GSW_TRY(cut_axis(p, 1, p->grid.ny, options.cuts[1]));

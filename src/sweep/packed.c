@@ -76,8 +76,7 @@ static gsw_status fill(gsw_context *context, gsw_factor *factor, const gsw_matri
 
 gsw_status gsw_packed_await(gsw_context *context, gsw_factor *factor) {
     GSW_REQUIRE(context, factor, "factor is NULL");
-    if (context->ops->factor_await != NULL)
-        GSW_TRY(context->ops->factor_await(context, factor));
+    GSW_TRY(context->ops->factor_await(context, factor));
     factor->usable = 1;
     return GSW_SUCCESS;
 }

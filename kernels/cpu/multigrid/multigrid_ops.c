@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "contract/context.h"
+#include "reference/host.h"
 #include "common/csr.h"
 #include "contract/error.h"
 #include "common/line_stencil.h"
@@ -387,6 +388,10 @@ const gsw_multigrid_ops gsw_cpu_multigrid_ops = {
     .inject = cpu_inject,
     .color_sweep = cpu_color_sweep,
     .reads_margins = 1,
+    .smooths_in_place = 1,
+    .transfer_open = gsw_host_transfer_open,
+    .transfer_close = gsw_host_transfer_close,
+    .prefers_colors = gsw_host_prefers_colors,
     .coarsest_points = 200,
     .together_points = 4096,
 };
