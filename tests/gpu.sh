@@ -138,10 +138,27 @@ build() {
     }
 }
 
-# run_tests WAY FOLDER: leaves FOLDER/tests-run/NAME.passed or NAME.failed of each test, as JUnit
-# writes them, and in FOLDER/tests-run/sources what was tested.
+# run_test WAY FOLDER NAME: leaves FOLDER/tests-run/NAME.passed or NAME.failed, as JUnit writes them.
+run_test() {
+    local results=$2/tests-run name=$3 end=passed
+    [ ! -f "$results/$name.passed" ] || return 0
+    rm -f "$results/$name.failed"
+    GSW_TEST_REPEATS=10000 ctest --test-dir "$2" -R "^$name\$" --no-tests=error \
+        --output-on-failure --test-output-size-passed 100000 \
+        --output-junit "$results/$name.new" >"$results/$name.log" 2>&1 || end=failed
+    grep -q ' status="run"' "$results/$name.new" 2>/dev/null || end=failed # a skipped one, too
+    mv "$results/$name.new" "$results/$name.$end" 2>/dev/null ||
+        echo "<testcase name=\"$name\" time=\"0\" status=\"fail\"></testcase>" >"$results/$name.failed"
+    echo "gpu.sh: $1 way: $name $end"
+    [ "$end" = passed ] || cat "$results/$name.log" >&2
+}
+export -f run_test
+
+# run_tests WAY FOLDER: runs all tests, two at a time but for those that measure or wait, and leaves
+# in FOLDER/tests-run/sources what was tested.
 run_tests() {
-    local way=$1 folder=$2 results=$2/tests-run once='^$' sources names name end
+    local way=$1 folder=$2 results=$2/tests-run once='^$' alone='^(tuning|cuda_waiting|cuda_slabs_.)$'
+    local sources names
     sources=$(find include src kernels baselines tests -type f ! -name '*.pyc' ! -name '*.json' |
         LC_ALL=C sort | xargs sha256sum | sha256sum)
     if [ -z "$resume" ] || [ "$(cat "$results/sources" 2>/dev/null)" != "$sources" ]; then
@@ -151,22 +168,10 @@ run_tests() {
     echo "$sources" >"$results/sources"
     [ "$way" = native ] || once='^(rivals|published|cuda_slabs_[34]|python|example_.*)$'
     names=$(ctest --test-dir "$folder" -N -L '^gpu$' -E "$once" | sed -n 's/^ *Test *#[0-9]*: //p')
-    for name in $names; do
-        [ ! -f "$results/$name.passed" ] || continue
-        rm -f "$results/$name.failed"
-        end=passed
-        GSW_TEST_REPEATS=10000 ctest --test-dir "$folder" -R "^$name\$" --no-tests=error \
-            --output-on-failure --test-output-size-passed 100000 \
-            --output-junit "$results/$name.new" >"$results/$name.log" 2>&1 || end=failed
-        grep -q ' status="run"' "$results/$name.new" 2>/dev/null || end=failed # a skipped one, too
-        mv "$results/$name.new" "$results/$name.$end" 2>/dev/null ||
-            echo "<testcase name=\"$name\" time=\"0\" status=\"fail\"></testcase>" >"$results/$name.failed"
-        echo "gpu.sh: $way way: $name $end"
-        [ "$end" = passed ] || {
-            cat "$results/$name.log" >&2
-            failed=1
-        }
-    done
+    at_once() { xargs -P "$1" -I{} bash -c 'run_test "$@"' run_test "$way" "$folder" {}; }
+    grep -Ev "$alone" <<<"$names" | at_once 2
+    grep -E "$alone" <<<"$names" | at_once 1
+    [ -z "$(find "$results" -name '*.failed')" ] || failed=1
 }
 
 # Leaves what it says in DIR-portable/same_bits.log.
