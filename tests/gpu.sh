@@ -139,6 +139,7 @@ build() {
 }
 
 # run_test WAY FOLDER NAME: leaves FOLDER/tests-run/NAME.passed or NAME.failed, as JUnit writes them.
+# shellcheck disable=SC2317 # xargs calls it
 run_test() {
     local results=$2/tests-run name=$3 end=passed
     [ ! -f "$results/$name.passed" ] || return 0
