@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "reference/reference.h"
+#include "textbook.h"
 #include "factor_cases.h"
 #include "oracle.h"
 
@@ -55,19 +56,19 @@ static inline factor_truth *expect(const gsw_factor_options *options, const gsw_
     set_sweep(m, 0, m->lower, GSW_LOWER, 0, options->kind == GSW_ILU0);
     switch (options->kind) {
     case GSW_ILU0:
-        truth_require(gsw_reference_ilu0(matrix, l, u) == -1);
+        truth_require(textbook_ilu0(matrix, l, u) == -1);
         set_sweep(m, 1, m->upper, GSW_UPPER, 0, 0);
         break;
     case GSW_IC0:
-        truth_require(gsw_reference_ic0(matrix, l, u) == -1);
+        truth_require(textbook_ic0(matrix, l, u) == -1);
         set_sweep(m, 1, m->lower, GSW_LOWER, 1, 0);
         break;
     case GSW_DILU:
-        truth_require(gsw_reference_dilu(matrix, l, u) == -1);
+        truth_require(textbook_dilu(matrix, l, u) == -1);
         set_sweep(m, 1, m->upper, GSW_UPPER, 0, 1);
         break;
     case GSW_SSOR:
-        truth_require(gsw_reference_ssor(matrix, options->omega, l, u) == -1);
+        truth_require(textbook_ssor(matrix, options->omega, l, u) == -1);
         set_sweep(m, 1, m->upper, GSW_UPPER, 0, 0);
         break;
     case GSW_JACOBI: /* the sweep of a matrix without couplings */

@@ -4,6 +4,7 @@
  * GSW_TEST_STRIDE=6 in the environment tries one grid in six on a device (see device.h). */
 #include "sweep/packed.h"
 #include "reference/reference.h"
+#include "textbook.h"
 #include "geometry/named_shapes.h"
 #include "geometry/tiles.h"
 #include "krylov_systems.h"
@@ -51,13 +52,13 @@ static int truth_pivots(const gsw_matrix *matrix, const gsw_factor_options *opti
         upper[e] = keep_zeros(n);
     }
     if (options->kind == GSW_ILU0)
-        bad = gsw_reference_ilu0(matrix, lower, upper);
+        bad = textbook_ilu0(matrix, lower, upper);
     else if (options->kind == GSW_IC0)
-        bad = gsw_reference_ic0(matrix, lower, upper);
+        bad = textbook_ic0(matrix, lower, upper);
     else if (options->kind == GSW_DILU)
-        bad = gsw_reference_dilu(matrix, lower, upper);
+        bad = textbook_dilu(matrix, lower, upper);
     else
-        bad = gsw_reference_ssor(matrix, options->omega, lower, upper);
+        bad = textbook_ssor(matrix, options->omega, lower, upper);
     for (int64_t i = 0; i < n; i++)
         pivots[i] = options->kind == GSW_ILU0  ? upper[center][i]
                     : options->kind == GSW_IC0 ? lower[center][i] * lower[center][i]

@@ -1,7 +1,7 @@
 /* reference.h: definitions that other code is compared with.
  *
- * The triangular sweep is also an algorithm that users may choose. Only the tests use the
- * factorisations. A reader can check each function against the textbook. None is fast. */
+ * The triangular sweep is also an algorithm that users may choose. A reader can check each function
+ * against the textbook. None is fast. */
 #ifndef GSW_REFERENCE_H
 #define GSW_REFERENCE_H
 
@@ -24,30 +24,6 @@ gsw_status gsw_reference_sptrsv(gsw_context *context, const gsw_matrix *matrix,
 /* One sweep of a stencil loop (relax_ops.h). q may be p, and may be NULL. */
 void gsw_reference_relax(const gsw_matrix *matrix, double alpha, double beta, int zero,
                          const void *b, const void *x, void *y, const void *p, void *q);
-
-/* ---- Factorisations (textbook.c) --------------------------------------------------------------
- *
- * In fp64. Couplings that the matrix does not store count as zeros of the pattern, which is the
- * whole stencil inside the grid. The factors are stencil arrays in natural order: lower[e] is
- * written for e <= center, upper[e] for e >= center. Arrays of other offsets are not used and may
- * be NULL. Values outside the grid are set to 0.
- *
- * Each returns the lowest row whose pivot is zero or not finite (IC0: or negative), or -1. After a
- * bad pivot it continues in IEEE arithmetic. */
-
-/* L has a unit diagonal. */
-int64_t gsw_reference_ilu0(const gsw_matrix *matrix, double *const *lower, double *const *upper);
-
-/* Reads the lower part only. U = L^T; an offset of U whose opposite is not in the stencil stays 0.
- */
-int64_t gsw_reference_ic0(const gsw_matrix *matrix, double *const *lower, double *const *upper);
-
-/* L = E + L_A, U = I + E^-1 U_A, where E makes diag(L U) = diag(A). */
-int64_t gsw_reference_dilu(const gsw_matrix *matrix, double *const *lower, double *const *upper);
-
-/* L = D/w + L_A, U = (I + w D^-1 U_A) / (2-w). */
-int64_t gsw_reference_ssor(const gsw_matrix *matrix, double omega, double *const *lower,
-                           double *const *upper);
 
 /* ---- Multigrid (interpolation.c) --------------------------------------------------------------
  *

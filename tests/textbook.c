@@ -1,5 +1,4 @@
-/* textbook.c: serial textbook factorisations, with which the tests compare packed factors of every
- * backend.
+/* textbook.c: see textbook.h.
  *
  * Sources: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed.: algorithm 10.4 (ILU(0), IKJ
  * variant) and section 10.2 (SSOR); Golub and Van Loan, Matrix Computations, 4th ed., section 10.1
@@ -8,6 +7,7 @@
 #include <stdbool.h>
 
 #include "reference/reference.h"
+#include "textbook.h"
 
 static int64_t points_of(const gsw_matrix *matrix) {
     return matrix->grid.nx * matrix->grid.ny * matrix->grid.nz;
@@ -39,7 +39,7 @@ static double entry(const gsw_matrix *matrix, int64_t row, int32_t e) {
     return value;
 }
 
-int64_t gsw_reference_ilu0(const gsw_matrix *matrix, double *const *lower, double *const *upper) {
+int64_t textbook_ilu0(const gsw_matrix *matrix, double *const *lower, double *const *upper) {
     const gsw_stencil *stencil = &matrix->stencil;
     const int32_t center = stencil->center, count = stencil->count;
     int64_t bad = -1;
@@ -68,7 +68,7 @@ int64_t gsw_reference_ilu0(const gsw_matrix *matrix, double *const *lower, doubl
     return bad;
 }
 
-int64_t gsw_reference_ic0(const gsw_matrix *matrix, double *const *lower, double *const *upper) {
+int64_t textbook_ic0(const gsw_matrix *matrix, double *const *lower, double *const *upper) {
     const gsw_stencil *stencil = &matrix->stencil;
     const int32_t center = stencil->center;
     int64_t bad = -1;
@@ -101,7 +101,7 @@ int64_t gsw_reference_ic0(const gsw_matrix *matrix, double *const *lower, double
     return bad;
 }
 
-int64_t gsw_reference_dilu(const gsw_matrix *matrix, double *const *lower, double *const *upper) {
+int64_t textbook_dilu(const gsw_matrix *matrix, double *const *lower, double *const *upper) {
     const gsw_stencil *stencil = &matrix->stencil;
     const int32_t center = stencil->center;
     int64_t bad = -1;
@@ -126,8 +126,8 @@ int64_t gsw_reference_dilu(const gsw_matrix *matrix, double *const *lower, doubl
     return bad;
 }
 
-int64_t gsw_reference_ssor(const gsw_matrix *matrix, double omega, double *const *lower,
-                           double *const *upper) {
+int64_t textbook_ssor(const gsw_matrix *matrix, double omega, double *const *lower,
+                      double *const *upper) {
     const gsw_stencil *stencil = &matrix->stencil;
     const int32_t center = stencil->center;
     const double scale = 1 / (2 - omega);
