@@ -178,7 +178,7 @@ static void fill_rows(filler *f) {
         }
     for (int64_t row = 0; row < f->factor->points; row++) {
         const gsw_reference_point p = gsw_reference_point_of(&f->factor->grid, row + f->before);
-        double a[GSW_STENCIL_MAX], l[GSW_STENCIL_MAX];
+        double a[GSW_STENCIL_MAX] = {0}, l[GSW_STENCIL_MAX] = {0};
         take_row(f, p, row, a);
         if (eliminates)
             eliminate_row(f, p, a, l);

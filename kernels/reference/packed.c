@@ -68,7 +68,7 @@ static gsw_status alloc_all(gsw_context *context, gsw_factor *factor) {
     if (factor->options.kind == GSW_JACOBI)
         GSW_TRY(alloc_values(context, factor, factor->options.factor_type, bytes,
                              &packed->diagonal[0]));
-    factor->info.moved_bytes = *bytes + (sweeps == 2 ? 2 : 1) * 2 * factor->points *
+    factor->info.moved_bytes = *bytes + (sweeps == 2 ? 4 : INT64_C(2)) * factor->points *
                                             (int64_t)gsw_dtype_size(factor->options.vector_type);
     for (int32_t e = stencil->center; gsw_eliminates(factor->options.kind) && e < stencil->count;
          e++)

@@ -152,10 +152,12 @@ int cli_check_outputs(const cli_options *options) {
         if (outputs[i].path == NULL)
             continue;
         code = check_output(options, &outputs[i]);
+        if (outputs[i].target == NULL)
+            break; /* refused */
         if (code == CLI_OK)
             code = check_inputs(options, &outputs[i]);
         for (int j = 0; j < i && code == CLI_OK; j++)
-            if (outputs[j].path != NULL && same_output(&outputs[j], &outputs[i]))
+            if (outputs[j].target != NULL && same_output(&outputs[j], &outputs[i]))
                 code =
                     cli_usage(options, "--%s %s and --%s %s name the same file", outputs[j].option,
                               outputs[j].path, outputs[i].option, outputs[i].path);
