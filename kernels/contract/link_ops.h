@@ -39,10 +39,9 @@ typedef struct gsw_link_ops {
     gsw_status (*window_attach)(gsw_context *context, const gsw_window_name *name, void **memory);
     void (*window_detach)(gsw_context *context, const gsw_window_name *name, void *memory);
 
-    /* Queued: copies to a window; sets a counter in a window after all that was queued before;
-     * waits until a counter in an own window has reached a value, at most `limit` seconds. After
-     * that time the context reports TIMEOUT. */
-    gsw_status (*put)(gsw_context *context, void *window, const void *from, size_t bytes);
+    /* Queued: sets a counter in a window after all that was queued before; waits until a counter in
+     * an own window has reached a value, at most `limit` seconds. After that time the context
+     * reports TIMEOUT. */
     gsw_status (*post)(gsw_context *context, uint64_t *counter, uint64_t value);
     gsw_status (*await)(gsw_context *context, const uint64_t *counter, uint64_t least,
                         double limit);
@@ -51,8 +50,9 @@ typedef struct gsw_link_ops {
      * may hold values of another solve. */
     int64_t (*timeouts)(gsw_context *context);
 
-    /* Queued: copies a box between an array and dense values; nothing where they are the same
-     * memory. `to_dense`: from the array. Dense values in the host's memory are there at once. */
+    /* Queued: copies a box between an array and dense values, also of a window; nothing where they
+     * are the same memory. `to_dense`: from the array. Dense values in the host's memory are there
+     * at once. */
     gsw_status (*copy_box)(gsw_context *context, const gsw_box *box, const gsw_box_array *place,
                            void *array, void *dense, int to_dense);
 } gsw_link_ops;

@@ -410,7 +410,6 @@ static const gsw_link_ops link_ops = {
     .window_close = close_window,
     .window_attach = entry<gsw_cuda_window_attach>::call,
     .window_detach = detach_window,
-    .put = entry<gsw_cuda_put>::call,
     .post = entry<gsw_cuda_post>::call,
     .await = entry<gsw_cuda_await_post>::call,
     .timeouts = gsw_cuda_timeouts,

@@ -28,12 +28,6 @@ static void window_detach(gsw_context *context, const gsw_window_name *name, voi
     (void)context, (void)name, (void)memory;
 }
 
-static gsw_status put(gsw_context *context, void *window, const void *from, size_t bytes) {
-    (void)context;
-    memcpy(window, from, bytes);
-    return GSW_SUCCESS;
-}
-
 /* Without attached windows nobody posts or waits. */
 static gsw_status post(gsw_context *context, uint64_t *counter, uint64_t value) {
     (void)context;
@@ -76,7 +70,6 @@ const gsw_link_ops gsw_host_link = {.on_host = 1,
                                     .window_close = window_close,
                                     .window_attach = window_attach,
                                     .window_detach = window_detach,
-                                    .put = put,
                                     .post = post,
                                     .await = await,
                                     .timeouts = timeouts,

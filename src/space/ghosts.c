@@ -1,9 +1,9 @@
 /* ghosts.c: see ghosts.h.
  *
- * WINDOWS. Two sets of ghosts in each window take turns, so that a process may write the
- * next ghosts while the other one still reads the last ones. It writes those after the next only
- * after its own next exchange has ended, so after the other one has begun that exchange. By then
- * the other one has queued all work that reads the set before, and its stream has passed that work.
+ * WINDOWS. Two sets of ghosts in each window take turns, so that a process may write the next
+ * ghosts while the other one still reads the last ones. It writes those after the next only after
+ * its own next exchange has ended, so after the other one has begun that exchange. By then the
+ * other one has queued all work that reads the set before, and its stream has passed that work.
  * Therefore two peers always post to each other and wait for each other, also where only one of
  * them has anything to give. */
 #include "ghosts.h"

@@ -151,13 +151,6 @@ size_t border_of_pencil(const gsw_factor *factor) {
                : 0;
 }
 
-/* Queued. One of them may be in the host's memory, or in another device's. */
-gsw_status copy_border(gsw_context *context, void *to, const void *from, size_t bytes) {
-    return gsw_cuda_check(
-        context, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, gsw_cuda_of(context)->stream),
-        "a factor's border");
-}
-
 } // namespace
 
 /* ---- Windows ----------------------------------------------------------------------------------
@@ -223,11 +216,10 @@ void gsw_cuda_window_detach(gsw_context *context, const gsw_window_name *name, v
     (void)cudaGetLastError();
 }
 
-gsw_status gsw_cuda_put(gsw_context *context, void *window, const void *from, size_t bytes) {
-    return gsw_cuda_check(context,
-                          cudaMemcpyAsync(window, from, bytes, cudaMemcpyDeviceToDevice,
-                                          gsw_cuda_of(context)->stream),
-                          "a copy to a window");
+gsw_status gsw_cuda_put(gsw_context *context, void *to, const void *from, size_t bytes) {
+    return gsw_cuda_check(
+        context, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, gsw_cuda_of(context)->stream),
+        "a copy for another slab");
 }
 
 gsw_status gsw_cuda_post(gsw_context *context, uint64_t *counter, uint64_t value) {
@@ -249,12 +241,9 @@ gsw_status gsw_cuda_copy_box(gsw_context *context, const gsw_box *box, const gsw
     char *first = (char *)array + (size_t)(box->begin[2] - place->origin[2]) * plane;
     void *to = to_dense ? dense : first;
     const void *from = to_dense ? first : dense;
-    const size_t bytes = (size_t)(box->end[2] - box->begin[2]) * plane;
-    return to == from ? GSW_SUCCESS
-                      : gsw_cuda_check(context,
-                                       cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault,
-                                                       gsw_cuda_of(context)->stream),
-                                       "a copy of planes");
+    return to == from
+               ? GSW_SUCCESS
+               : gsw_cuda_put(context, to, from, (size_t)(box->end[2] - box->begin[2]) * plane);
 }
 
 int64_t gsw_cuda_timeouts(gsw_context *context) {
@@ -345,7 +334,7 @@ gsw_status gsw_cuda_border_give(gsw_context *context, const gsw_factor *factor, 
         for (size_t i = 0; i < count; i++) {
             if (pencil[i].k != row || pencil[i].j != j)
                 continue;
-            GSW_TRY_GOTO(copy_border(context, to, from + i * size, size), cleanup);
+            GSW_TRY_GOTO(gsw_cuda_put(context, to, from + i * size, size), cleanup);
             to += size;
         }
     }
@@ -358,8 +347,8 @@ cleanup:
 gsw_status gsw_cuda_border_take(gsw_context *context, gsw_factor *factor, const void *bytes) {
     const gsw_packed_view *view = factor->packed->view;
     const size_t size = border_of_pencil(factor);
-    GSW_TRY(copy_border(context,
-                        static_cast<char *>(view[1].values) + (size_t)view[1].pencils * size, bytes,
-                        (size_t)view[0].remote_before * size));
+    GSW_TRY(gsw_cuda_put(context,
+                         static_cast<char *>(view[1].values) + (size_t)view[1].pencils * size,
+                         bytes, (size_t)view[0].remote_before * size));
     return context->ops->synchronize(context);
 }

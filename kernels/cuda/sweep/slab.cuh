@@ -13,7 +13,8 @@ gsw_status gsw_cuda_window_attach(gsw_context *context, const gsw_window_name *n
 void gsw_cuda_window_close(gsw_context *context, void *memory);
 void gsw_cuda_window_detach(gsw_context *context, const gsw_window_name *name, void *memory);
 
-gsw_status gsw_cuda_put(gsw_context *context, void *window, const void *from, size_t bytes);
+/* Queued: a copy between any two of this device, another one's window and the host. */
+gsw_status gsw_cuda_put(gsw_context *context, void *to, const void *from, size_t bytes);
 gsw_status gsw_cuda_post(gsw_context *context, uint64_t *counter, uint64_t value);
 gsw_status gsw_cuda_await_post(gsw_context *context, const uint64_t *counter, uint64_t least,
                                double limit);
