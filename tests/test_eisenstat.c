@@ -542,7 +542,7 @@ END_TEST
 
 /* The same bits for any number of threads. */
 START_TEST(threads) {
-    gsw_context *const usual = context;
+    gsw_context *const usual = context, *const usual_cpu = cpu;
     const double *first = NULL;
     for (int count = 1; count <= 4; count++) {
         context = cpu = keep_context(count);
@@ -550,7 +550,8 @@ START_TEST(threads) {
             factored(keep_problem("convection:33x32x31"), &(gsw_factor_options){.kind = GSW_ILU0});
         check_bits(&s, GSW_BICGSTAB, &first);
     }
-    context = cpu = usual;
+    context = usual;
+    cpu = usual_cpu;
 }
 END_TEST
 
