@@ -64,7 +64,7 @@ static void open_loop(loop *l, const char *stencil, const char *extents) {
         values[i] = 2 * count + values[i];
     l->arrays[l->matrix.stencil.center] = upload(values, points);
     free(values);
-    l->matrix.array = (gsw_stencil_array){l->arrays, type};
+    l->matrix.array = (gsw_stencil_array){.values = l->arrays, .value_type = type};
 }
 
 static double time_passes(const loop *l, const gsw_relax_tile *tile, void *work, int passes) {

@@ -561,7 +561,7 @@ void campaign_make(gsw_context *context, int number, int large, int k, campaign_
     describe(s, "%s %dx%dx%d", f->name, (int)s->grid.nx, (int)s->grid.ny, (int)s->grid.nz);
     f->make(s, variant);
     make_rhs(s, large ? (k + k / RHS_KINDS) % RHS_KINDS : k % RHS_KINDS, matrix);
-    const gsw_stencil_array array = {s->pointers, GSW_F64};
+    const gsw_stencil_array array = {.values = s->pointers, .value_type = GSW_F64};
     gsw_status status = gsw_matrix_from_stencil(context, &s->grid, &s->stencil, &array, &s->matrix);
     if (status == GSW_SUCCESS && matrix % 3 == 1) {
         status = gsw_matrix_to_csr(context, &s->matrix, GSW_FULL, GSW_I32, &s->csr);

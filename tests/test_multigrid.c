@@ -538,7 +538,7 @@ START_TEST(axes_of_one_point) {
             values[e] = leaves ? never : flat->arrays[taken];
             taken += !leaves;
         }
-        const gsw_stencil_array array = {values, GSW_F64};
+        const gsw_stencil_array array = {.values = values, .value_type = GSW_F64};
         gsw_matrix matrix;
         must(context, gsw_matrix_from_stencil(context, &grids[one], seven, &array, &matrix));
         mg = keep_multigrid(context, &matrix, (gsw_multigrid_options){0});

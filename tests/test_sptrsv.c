@@ -47,7 +47,7 @@ START_TEST(reference_by_hand_in_the_plane) {
     static const double south[] = {NAN, NAN, 2, 3}, west[] = {NAN, 1, NAN, 4},
                         diagonal[] = {1, 2, 4, 8};
     const void *arrays[] = {south, west, diagonal, NULL, NULL};
-    const gsw_stencil_array array = {arrays, GSW_F64};
+    const gsw_stencil_array array = {.values = arrays, .value_type = GSW_F64};
     const gsw_grid grid = {2, 2, 1};
     static const double b[] = {1, 5, 10, 30}; /* 1; (5 - 1) / 2; (10 - 2) / 4; (30 - 6 - 8) / 8 */
     static const double expected[] = {1, 2, 2, 2};

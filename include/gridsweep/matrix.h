@@ -66,13 +66,23 @@ typedef struct gsw_csr {
     int base; /* 0 or 1: the number of the first row and column */
 } gsw_csr;
 
+/* Along which axes coefficients are the same. An array then holds one line (or one line per plane)
+ * for the whole grid. */
+typedef enum gsw_repeat {
+    GSW_REPEAT_NONE = 0, /* one value per point: values[e][row] */
+    GSW_REPEAT_Y = 1,    /* nx * nz values: values[e][x + nx * z] */
+    GSW_REPEAT_YZ = 2    /* nx values: values[e][x] */
+} gsw_repeat;
+
 /* Stencil arrays: one contiguous array per offset of the stencil, in the stencil's order, with one
- * value per grid point. values[e][row] couples `row` to the row at offset e. Entries whose
- * neighbour lies outside the grid are never used. An array that is NULL counts as all zeros. */
+ * value per grid point, or fewer (`repeat`). values[e][row] couples `row` to the row at offset e.
+ * Entries whose neighbour lies outside the grid are never used. An array that is NULL counts as all
+ * zeros. */
 typedef struct gsw_stencil_array {
     const void *const
         *values; /* stencil.count pointers (the pointer array is always on the host) */
     gsw_dtype value_type;
+    gsw_repeat repeat; /* not 0: nx > 1, and the matrix is on one process. CPU and reference */
 } gsw_stencil_array;
 
 typedef enum gsw_format { GSW_FORMAT_CSR = 0, GSW_FORMAT_STENCIL = 1 } gsw_format;
@@ -100,6 +110,20 @@ GSW_API
 gsw_status gsw_matrix_from_stencil(gsw_context *context, const gsw_grid *grid,
                                    const gsw_stencil *stencil, const gsw_stencil_array *array,
                                    gsw_matrix *matrix);
+
+/* Makes a matrix whose coefficients are constants: one number per offset (`planes` is 1), or one per
+ * offset and plane, such as for a grid stretched along z (`planes` is nz). values[e * planes + z] is
+ * the coefficient of offset e; it is a host array. Products, sptrsv() and the sweeps of LOWER, UPPER
+ * and SSOR then read next to no coefficients; the other objects take them like any others.
+ *
+ * The arrays are new, in the context's memory and of type `type`: nx values per offset (and plane).
+ * With CUDA, and where nx is 1, they have one value per point. Release the matrix with
+ * gsw_matrix_release() (memory.h). On failure *matrix is {0}.
+ * Errors: INVALID_ARGUMENT, OVERFLOW, OUT_OF_MEMORY, DEVICE. */
+GSW_API
+gsw_status gsw_matrix_from_constants(gsw_context *context, const gsw_grid *grid,
+                                     const gsw_stencil *stencil, const double *values,
+                                     int64_t planes, gsw_dtype type, gsw_matrix *matrix);
 
 /* Reads the structure of the matrix once and checks everything that the solvers assume. Use it for
  * arrays that you did not create. In a CSR it refuses row pointers that descend or leave the

@@ -43,6 +43,12 @@ GSW_API
 gsw_status gsw_problem_parse(gsw_context *context, const char *text, const gsw_stencil *stencil,
                              gsw_problem **problem);
 
+/* The same, but the matrix holds one number per offset (GSW_REPEAT_YZ). It needs next to no memory.
+ * For poisson, anisotropic, convection, hpcg, helmholtz19, star13 and box33. */
+GSW_API
+gsw_status gsw_problem_parse_constant(gsw_context *context, const char *text,
+                                      gsw_problem **problem);
+
 /* A view of the problem's matrix as stencil arrays. It is valid until the problem is destroyed. */
 GSW_API
 const gsw_matrix *gsw_problem_matrix(const gsw_problem *problem);

@@ -22,8 +22,9 @@ struct gsw_factor {
     gsw_grid grid;
     gsw_stencil stencil;
     int64_t points;
-    int usable;   /* holds values */
-    int row_base; /* from which messages count rows: that of the matrix's CSR, or 0 */
+    gsw_repeat repeat; /* kinds LOWER, UPPER and SSOR: how the values of its matrices repeat */
+    int usable;        /* holds values */
+    int row_base;      /* from which messages count rows: that of the matrix's CSR, or 0 */
     gsw_factor_info info;
     struct gsw_packed *packed;
 
@@ -99,6 +100,8 @@ typedef struct gsw_backend_ops {
     gsw_status (*upload)(gsw_context *context, void *to, const void *from_host, size_t bytes);
     gsw_status (*download)(gsw_context *context, void *to_host, const void *from, size_t bytes);
     gsw_status (*set)(gsw_context *context, void *pointer, int value, size_t bytes);
+
+    int takes_repeats; /* stencil arrays whose values repeat (arrays.h) */
 
     /* Refuses the array `name` where kernels cannot reach it. */
     gsw_status (*check_place)(gsw_context *context, const char *name, const void *pointer);

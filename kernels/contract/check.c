@@ -146,6 +146,10 @@ gsw_status gsw_array_check_on_grid(gsw_context *context, const gsw_grid *grid,
     GSW_REQUIRE(context, array->values, "array: values must not be NULL");
     GSW_REQUIRE(context, array->value_type == GSW_F64 || array->value_type == GSW_F32,
                 "array: value_type %d is not a gsw_dtype", (int)array->value_type);
+    GSW_REQUIRE(context, (unsigned)array->repeat <= GSW_REPEAT_YZ,
+                "array: repeat %d is not a gsw_repeat", (int)array->repeat);
+    GSW_REQUIRE(context, array->repeat == GSW_REPEAT_NONE || grid->nx > 1,
+                "array: repeat needs a grid with more than one point along x");
     return GSW_SUCCESS;
 }
 
@@ -360,7 +364,18 @@ gsw_status gsw_check_place(gsw_context *context, const gsw_vector *vectors, int 
     return GSW_SUCCESS;
 }
 
+gsw_status gsw_matrix_check_repeat(gsw_context *context, const gsw_matrix *matrix) {
+    if (matrix->format == GSW_FORMAT_STENCIL && matrix->array.repeat != GSW_REPEAT_NONE &&
+        !context->ops->takes_repeats)
+        return gsw_fail(
+            context, GSW_ERROR_UNSUPPORTED,
+            "array: this backend takes no repeat; gsw_matrix_upload() writes the values "
+            "of all points");
+    return GSW_SUCCESS;
+}
+
 gsw_status gsw_matrix_check_place(gsw_context *context, const gsw_matrix *matrix) {
+    GSW_TRY(gsw_matrix_check_repeat(context, matrix));
     if (matrix->format == GSW_FORMAT_CSR) {
         const gsw_csr *csr = &matrix->csr;
         const gsw_vector arrays[] = {{.name = "csr: row_ptr", .data = csr->row_ptr},

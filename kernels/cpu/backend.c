@@ -236,24 +236,24 @@ static void cpu_factor_close(gsw_context *context, gsw_factor *factor) {
     free(packed->progress.slot);
     free(packed->updates);
     for (int part = 1; part >= 0; part--) {
-        free(packed->first[part]);
+        free(packed->records[part].writer);
+        free(packed->records[part].period);
+        free(packed->records[part].first);
         free(packed->part[part].packed);
     }
     free(packed);
     factor->packed = NULL;
 }
 
-/* Finds the first record of each pencil, in lower and in upper order. */
-static gsw_status index_pencils(gsw_context *context, struct gsw_packed *packed) {
-    const gsw_chains *g = &packed->chains;
-    for (int part = 0; part < 2; part++) {
-        GSW_TRY(gsw_alloc(context, (size_t)g->pencils, sizeof *packed->first[part],
-                          "the pencils' index", (void **)&packed->first[part]));
-        int64_t record = 0;
-        for (int64_t q = 0; q < g->pencils; q++) {
-            packed->first[part][q] = record;
-            record += gsw_pencil_steps(g, part, q);
-        }
+/* Finds the first record of each pencil. */
+static gsw_status index_pencils(gsw_context *context, const gsw_chains *g, int upper,
+                                gsw_records *records) {
+    GSW_TRY(gsw_alloc(context, (size_t)g->pencils, sizeof *records->first, "the pencils' index",
+                      (void **)&records->first));
+    int64_t record = 0;
+    for (int64_t q = 0; q < g->pencils; q++) {
+        records->first[q] = record;
+        record += gsw_pencil_steps(g, upper, q);
     }
     return GSW_SUCCESS;
 }
@@ -275,7 +275,7 @@ static gsw_status alloc_parts(gsw_context *context, gsw_factor *factor, const in
         if (!present[part])
             continue;
         const int64_t values = g->part[part].count + packed->part[part].diagonal;
-        const int64_t points = g->records * g->chains;
+        const int64_t points = packed->records[part].count * g->chains;
         /* Kernels load eight values even from narrow pencils, so there is room after the last
          * record. Where a grid is without couplings, it must still be one of which vectors exist.
          */
@@ -284,7 +284,8 @@ static gsw_status alloc_parts(gsw_context *context, gsw_factor *factor, const in
         memset((char *)packed->part[part].packed + points * values * size, 0,
                (size_t)(GSW_VECTOR_LANES * size));
         factor->info.packed_bytes += points * values * size;
-        factor->info.moved_bytes += g->points * values * size + vectors;
+        factor->info.moved_bytes +=
+            (points < g->points ? points : g->points) * values * size + vectors;
     }
     return GSW_SUCCESS;
 }
@@ -305,9 +306,16 @@ static gsw_status open_triangular(gsw_context *context, gsw_factor *factor) {
     packed->sweeps = layout.sweeps;
     memcpy(packed->upper, layout.upper, sizeof packed->upper);
     memcpy(packed->part, layout.part, sizeof packed->part);
+    const int repeats = gsw_cpu_repeats(factor, g);
+    for (int part = 0; part < 2; part++) {
+        packed->records[part].count = g->records;
+        if (repeats)
+            GSW_TRY(gsw_cpu_find_periods(context, factor, part, &packed->records[part]));
+    }
     /* The large arrays first: a grid without memory for them has too many pencils to index. */
     GSW_TRY(alloc_parts(context, factor, layout.present));
-    GSW_TRY(index_pencils(context, packed));
+    for (int part = 0; part < 2 && !repeats; part++)
+        GSW_TRY(index_pencils(context, g, part, &packed->records[part]));
 
     packed->progress.slots = context->threads + 1 + g->part[0].halo / g->chains;
     packed->progress.span = g->nx * g->nz + (int64_t)(g->chains + 1) * g->skew + GSW_SWEEP_CHUNK;
@@ -392,6 +400,7 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .upload = gsw_host_transfer,
         .download = gsw_host_transfer,
         .set = gsw_host_set,
+        .takes_repeats = 1,
         .check_place = gsw_host_check_place,
         .fill = cpu_fill,
         .copy = cpu_copy,

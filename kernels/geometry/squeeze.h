@@ -38,6 +38,8 @@ static inline void gsw_squeeze(const gsw_matrix *matrix, gsw_squeezed *squeezed)
     }
     if (matrix->format == GSW_FORMAT_STENCIL)
         squeezed->matrix.array.values = squeezed->values;
+    if (matrix->grid.ny == 1 && matrix->array.repeat == GSW_REPEAT_Y)
+        squeezed->matrix.array.repeat = GSW_REPEAT_NONE; /* what was z is y now */
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* rows.c: see rows.h. A row is read entry by entry, with a search in a CSR. */
 #include "reference/rows.h"
+#include "common/arrays.h"
 #include "contract/check.h"
 #include "reference/reference.h"
 
@@ -35,7 +36,7 @@ int gsw_reference_stored(const gsw_matrix *matrix, int64_t row, int32_t e, doubl
     if (matrix->format == GSW_FORMAT_STENCIL) {
         const void *values = matrix->array.values[e];
         if (values != NULL)
-            *value = gsw_value_at(values, matrix->array.value_type, row);
+            *value = gsw_value_at(values, matrix->array.value_type, gsw_array_at(matrix, row));
         return values != NULL;
     }
     const gsw_csr *csr = &matrix->csr;

@@ -263,6 +263,8 @@ gsw_status gsw_distributed_matrix_check(gsw_context *context, const gsw_matrix *
     GSW_REQUIRE(context, view->format == GSW_FORMAT_STENCIL, "matrix: format %d is unknown",
                 (int)view->format);
     GSW_REQUIRE(context, view->array.values, "array is NULL, or has no values");
+    GSW_REQUIRE(context, view->array.repeat == GSW_REPEAT_NONE,
+                "array: repeat is for a matrix on one process");
     return gsw_matrix_check_place(context, view);
 }
 

@@ -6,6 +6,7 @@
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
+#include "common/arrays.h"
 #include "common/csr.h"
 #include "contract/error.h"
 #include "contract/row.h"
@@ -97,9 +98,10 @@ static void read_row(const gsw_matrix *whole, int64_t row, double *value, int64_
     const gsw_stencil *s = &whole->stencil;
     if (whole->format == GSW_FORMAT_STENCIL) {
         for (int32_t e = 0; e < s->count; e++)
-            value[e * pitch] = whole->array.values[e] ? gsw_value_at(whole->array.values[e],
-                                                                     whole->array.value_type, row)
-                                                      : 0;
+            value[e * pitch] = whole->array.values[e]
+                                   ? gsw_value_at(whole->array.values[e], whole->array.value_type,
+                                                  gsw_array_at(whole, row))
+                                   : 0;
         return;
     }
     const gsw_csr *csr = &whole->csr;

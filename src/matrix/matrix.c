@@ -1,11 +1,13 @@
 /* matrix.c: views of the user's matrix, their validation, and CSR copies. */
 #include <stdlib.h>
 #include <gridsweep/matrix.h>
+#include <gridsweep/memory.h>
 
 #include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
+#include "common/arrays.h"
 #include "common/csr.h"
 #include "contract/error.h"
 #include "common/line_stencil.h"
@@ -28,6 +30,37 @@ gsw_status gsw_matrix_from_stencil(gsw_context *context, const gsw_grid *grid,
     *matrix = (gsw_matrix){
         .grid = *grid, .stencil = *stencil, .format = GSW_FORMAT_STENCIL, .array = *array};
     return GSW_SUCCESS;
+}
+
+gsw_status gsw_matrix_from_constants(gsw_context *context, const gsw_grid *grid,
+                                     const gsw_stencil *stencil, const double *values,
+                                     int64_t planes, gsw_dtype type, gsw_matrix *matrix) {
+    const void *lines[GSW_STENCIL_MAX];
+    gsw_matrix host;
+    gsw_stencil_array array = {lines, type, planes == 1 ? GSW_REPEAT_YZ : GSW_REPEAT_Y};
+    void *memory = NULL;
+    GSW_REQUIRE(context, matrix, "matrix must not be NULL");
+    *matrix = (gsw_matrix){0};
+    GSW_REQUIRE(context, context, "context must not be NULL");
+    GSW_REQUIRE(context, values, "values must not be NULL");
+    if (grid != NULL && grid->nx == 1)
+        array.repeat = GSW_REPEAT_NONE;
+    GSW_TRY(gsw_matrix_from_stencil(context, grid, stencil, &array, &host));
+    GSW_REQUIRE(context, planes == 1 || planes == grid->nz,
+                "planes must be 1 or nz = %lld, not %lld", (long long)grid->nz, (long long)planes);
+    const int64_t count = gsw_array_values(&host);
+    const int64_t plane = array.repeat == GSW_REPEAT_NONE ? grid->ny : grid->nx;
+    GSW_TRY(gsw_alloc(context, (size_t)count, (size_t)stencil->count * gsw_dtype_size(type),
+                      "constant coefficients", &memory));
+    for (int32_t e = 0; e < stencil->count; e++) {
+        void *line = (char *)memory + (size_t)(e * count) * gsw_dtype_size(type);
+        for (int64_t i = 0; i < count; i++)
+            gsw_value_put(line, type, i, values[e * planes + (planes > 1 ? i / plane : 0)]);
+        lines[e] = line;
+    }
+    const gsw_status status = gsw_matrix_upload(context, &host, matrix);
+    free(memory);
+    return status;
 }
 
 gsw_status gsw_matrix_validate(gsw_context *context, const gsw_matrix *matrix) {
@@ -175,7 +208,8 @@ static void copy_stencil_part(const gsw_matrix *matrix, int first, int last, gsw
                         continue;
                     gsw_index_put((void *)to->columns, to->index_type, next,
                                   row + line.distance[e]);
-                    put_value(to, next++, matrix->array.values[line.entry[e]], row);
+                    put_value(to, next++, matrix->array.values[line.entry[e]],
+                              gsw_array_line(matrix, y, z) + x);
                 }
                 gsw_index_put((void *)to->row_ptr, to->index_type, row + 1, next);
             }

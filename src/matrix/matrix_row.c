@@ -6,6 +6,7 @@
 #include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/context.h"
+#include "common/arrays.h"
 #include "common/csr.h"
 #include "contract/error.h"
 
@@ -72,7 +73,8 @@ gsw_status gsw_matrix_read_row(gsw_context *context, const gsw_matrix *matrix, i
         if (array->values[e] == NULL || x + o.dx < 0 || x + o.dx >= g->nx || y + o.dy < 0 ||
             y + o.dy >= g->ny || z + o.dz < 0 || z + o.dz >= g->nz)
             continue;
-        GSW_TRY(fetch(context, array->values[e], gsw_dtype_size(array->value_type), row, 1, &word));
+        GSW_TRY(fetch(context, array->values[e], gsw_dtype_size(array->value_type),
+                      gsw_array_line(matrix, y, z) + x, 1, &word));
         read->values[e] = gsw_value_at(&word, array->value_type, 0);
         read->entries++;
         read->stores_diagonal |= e == matrix->stencil.center;

@@ -10,6 +10,7 @@
 
 #include <gridsweep/problem.h>
 
+#include "common/arrays.h"
 #include "contract/allocate.h"
 #include "contract/error.h"
 
@@ -273,8 +274,10 @@ static void set_weights(gsw_problem *problem) {
     problem->weights[stencil->center] = problem->recipe->shift - sum;
 }
 
-static gsw_status allocate_arrays(gsw_context *context, gsw_problem *problem, int64_t points) {
+/* The format of `matrix` is set. */
+static gsw_status allocate_arrays(gsw_context *context, gsw_problem *problem) {
     gsw_matrix *matrix = &problem->matrix;
+    const int64_t points = gsw_array_values(matrix);
     /* The distance between two arrays is not a power of two, because the arrays would then compete
      * for the same few sets of every cache. It is a multiple of 64 bytes. */
     size_t stride = (((size_t)points + 7) / 8 + 9) * 8, total;
@@ -290,8 +293,7 @@ static gsw_status allocate_arrays(gsw_context *context, gsw_problem *problem, in
         problem->arrays[e] = problem->storage + (size_t)e * stride;
         problem->views[e] = problem->arrays[e];
     }
-    matrix->format = GSW_FORMAT_STENCIL;
-    matrix->array = (gsw_stencil_array){problem->views, GSW_F64};
+    matrix->array.values = problem->views;
     return GSW_SUCCESS;
 }
 
@@ -346,8 +348,8 @@ static gsw_status choose_stencil(gsw_context *context, const gsw_stencil *stenci
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_problem_create(gsw_context *context, const char *name, const gsw_grid *grid,
-                              const gsw_stencil *stencil, gsw_problem **problem) {
+static gsw_status create(gsw_context *context, const char *name, const gsw_grid *grid,
+                         const gsw_stencil *stencil, int constant, gsw_problem **problem) {
     GSW_REQUIRE(context, problem != NULL, "problem is NULL");
     GSW_REQUIRE(context, name != NULL, "name is NULL");
     GSW_REQUIRE(context, grid != NULL, "grid is NULL");
@@ -367,8 +369,21 @@ gsw_status gsw_problem_create(gsw_context *context, const char *name, const gsw_
     GSW_TRY_GOTO(choose_stencil(context, stencil, made), cleanup);
     if (made->recipe->origin == CONSTANT)
         set_weights(made);
-    GSW_TRY_GOTO(allocate_arrays(context, made, points), cleanup);
-    GSW_TRY_GOTO(fill_problem(context, made, points), cleanup);
+    made->matrix.format = GSW_FORMAT_STENCIL;
+    if (constant && made->recipe->origin != CONSTANT) {
+        status = gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT,
+                          "problem '%s' has no constant coefficients", made->recipe->name);
+        goto cleanup;
+    }
+    if (constant && grid->nx > 1)
+        made->matrix.array.repeat = GSW_REPEAT_YZ;
+    GSW_TRY_GOTO(allocate_arrays(context, made), cleanup);
+    if (made->matrix.array.repeat == GSW_REPEAT_NONE)
+        GSW_TRY_GOTO(fill_problem(context, made, points), cleanup);
+    else
+        for (int32_t e = 0; e < made->matrix.stencil.count; e++)
+            for (int64_t x = 0; x < grid->nx; x++)
+                made->arrays[e][x] = made->weights[e];
     *problem = made;
     return GSW_SUCCESS;
 
@@ -377,8 +392,13 @@ cleanup:
     return status;
 }
 
-gsw_status gsw_problem_parse(gsw_context *context, const char *text, const gsw_stencil *stencil,
-                             gsw_problem **problem) {
+gsw_status gsw_problem_create(gsw_context *context, const char *name, const gsw_grid *grid,
+                              const gsw_stencil *stencil, gsw_problem **problem) {
+    return create(context, name, grid, stencil, 0, problem);
+}
+
+static gsw_status parse(gsw_context *context, const char *text, const gsw_stencil *stencil,
+                        int constant, gsw_problem **problem) {
     GSW_REQUIRE(context, text != NULL, "text is NULL");
     const char *colon = strrchr(text, ':');
     char name[64];
@@ -388,7 +408,17 @@ gsw_status gsw_problem_parse(gsw_context *context, const char *text, const gsw_s
     name[colon - text] = '\0';
     gsw_grid grid;
     GSW_TRY(gsw_grid_parse(context, colon + 1, &grid));
-    return gsw_problem_create(context, name, &grid, stencil, problem);
+    return create(context, name, &grid, stencil, constant, problem);
+}
+
+gsw_status gsw_problem_parse(gsw_context *context, const char *text, const gsw_stencil *stencil,
+                             gsw_problem **problem) {
+    return parse(context, text, stencil, 0, problem);
+}
+
+gsw_status gsw_problem_parse_constant(gsw_context *context, const char *text,
+                                      gsw_problem **problem) {
+    return parse(context, text, NULL, 1, problem);
 }
 
 const gsw_matrix *gsw_problem_matrix(const gsw_problem *problem) {

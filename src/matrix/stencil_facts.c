@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/arrays.h"
 #include "stencil_facts.h"
 
 /* Negation reverses the ascending order. */
@@ -47,7 +48,7 @@ const gsw_offset *gsw_stencil_beyond(const gsw_stencil *stencil, int reach) {
 }
 
 int gsw_matrix_has_f64_arrays(const gsw_matrix *matrix) {
-    int all = matrix->format == GSW_FORMAT_STENCIL && matrix->array.value_type == GSW_F64;
+    int all = gsw_matrix_is_arrays(matrix) && matrix->array.value_type == GSW_F64;
     for (int32_t e = 0; all && e < matrix->stencil.count; e++)
         all = matrix->array.values[e] != NULL;
     return all;

@@ -3,8 +3,10 @@
 #include <gridsweep/multigrid.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/arrays.h"
 #include "contract/allocate.h"
 #include "contract/check.h"
+#include "geometry/squeeze.h"
 #include "core/options.h"
 #include "core/quiet.h"
 #include "krylov/preconditioner.h"
@@ -184,6 +186,7 @@ static gsw_status refactor_shared(gsw_context *context, gsw_multigrid *multigrid
 
 gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid,
                                   const gsw_matrix *matrix) {
+    gsw_squeezed next;
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, multigrid, "multigrid is NULL");
     GSW_REQUIRE(context, multigrid->context == context, "multigrid belongs to another context");
@@ -193,8 +196,9 @@ gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(gsw_matrix_check_place(context, matrix));
     GSW_TRY(check_system(context, multigrid, matrix));
+    gsw_squeeze(matrix, &next);
     GSW_REQUIRE(context,
-                (matrix->format == GSW_FORMAT_CSR) == (multigrid->level[0]->setup.block != NULL),
+                gsw_matrix_is_arrays(&next.matrix) == (multigrid->level[0]->setup.block == NULL),
                 "matrix: its format is not that of the hierarchy's first matrix");
     multigrid->usable = 0;
     GSW_TRY(take(multigrid, matrix, 1));

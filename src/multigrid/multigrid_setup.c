@@ -6,6 +6,7 @@
 #include "contract/allocate.h"
 #include "contract/dense.h"
 #include "contract/row.h"
+#include "common/arrays.h"
 #include "common/stencils.h"
 #include "sweep/packed.h"
 #include "shared_level.h"
@@ -236,12 +237,12 @@ static gsw_status open_direct(gsw_multigrid *mg, gsw_level *level) {
 /* ---- The finest level -------------------------------------------------------------------------
  */
 
-/* Takes the matrix of the first level that is not shared, squeezed, or copies a CSR into arrays of
- * the hierarchy. */
+/* Takes the matrix of the first level that is not shared, squeezed, or copies what is not arrays of
+ * all points into arrays of the hierarchy. */
 static gsw_status take_matrix(gsw_multigrid *mg, gsw_level *level, const gsw_matrix *given) {
     const gsw_matrix *matrix = &mg->squeezed.matrix;
     gsw_squeeze(given, &mg->squeezed);
-    if (matrix->format == GSW_FORMAT_STENCIL) {
+    if (gsw_matrix_is_arrays(matrix)) {
         level->matrix = *matrix;
         return GSW_SUCCESS;
     }

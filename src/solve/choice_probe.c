@@ -7,6 +7,7 @@
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "common/arrays.h"
 #include "core/reserve.h"
 #include "core/sums.h"
 #include "matrix/distributed_matrix.h"
@@ -19,7 +20,7 @@ gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_pr
     size_t values;
     void *arrays[GSW_STENCIL_MAX];
     *taken = (gsw_probe_matrix){.view = *matrix};
-    if (matrix->format == GSW_FORMAT_STENCIL)
+    if (gsw_matrix_is_arrays(matrix))
         return GSW_SUCCESS;
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
     if (!gsw_mul_size((size_t)points, (size_t)matrix->stencil.count, &values))

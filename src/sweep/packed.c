@@ -59,6 +59,7 @@ static gsw_status check_matrix(gsw_context *context, const gsw_factor *factor,
                                const gsw_matrix *matrix, const char *name) {
     GSW_REQUIRE(context, matrix, "%s is NULL", name);
     GSW_TRY(gsw_matrix_check(context, matrix));
+    GSW_TRY(gsw_matrix_check_repeat(context, matrix));
     return gsw_factor_check_system(context, factor, matrix, name);
 }
 
@@ -69,6 +70,10 @@ static gsw_status fill(gsw_context *context, gsw_factor *factor, const gsw_matri
         GSW_TRY(check_matrix(context, factor, upper, "upper"));
     else
         GSW_REQUIRE(context, !upper, "upper must be NULL, except for kind LU");
+    GSW_REQUIRE(context,
+                factor->repeat == GSW_REPEAT_NONE || (matrix->format == GSW_FORMAT_STENCIL &&
+                                                      matrix->array.repeat == factor->repeat),
+                "matrix: its values do not repeat like those of the factor's first matrix");
     factor->usable = 0;
     factor->row_base = gsw_matrix_row_base(matrix);
     return context->ops->factor_fill(context, factor, matrix, upper);
@@ -117,6 +122,10 @@ static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
     made->context = context;
     made->options = *options;
     made->section = section;
+    if (matrix->format == GSW_FORMAT_STENCIL &&
+        (options->kind == GSW_FACTOR_LOWER || options->kind == GSW_FACTOR_UPPER ||
+         options->kind == GSW_SSOR))
+        made->repeat = matrix->array.repeat;
     gsw_factor_name_system(made, matrix);
     if (ghosts != NULL) {
         int64_t *const extent[3] = {&made->grid.nx, &made->grid.ny, &made->grid.nz};

@@ -153,7 +153,7 @@ gsw_status gsw_relax_create(gsw_context *context, const gsw_matrix *matrix,
     made->matrix.grid = matrix->grid;
     made->matrix.stencil = matrix->stencil;
     made->matrix.format = GSW_FORMAT_STENCIL;
-    made->matrix.array = (gsw_stencil_array){made->arrays, GSW_F64};
+    made->matrix.array = (gsw_stencil_array){.values = made->arrays, .value_type = GSW_F64};
     squeeze(made);
     GSW_TRY_GOTO(gsw_relax_loop_open(context, &made->squeezed.matrix, &resolved,
                                      GSW_RELAX_HEIGHT_MAX, &made->loop),

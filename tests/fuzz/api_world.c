@@ -158,7 +158,7 @@ static void make_arrays(world *w, world_matrix *matrix, int64_t points, gsw_dtyp
                       make_value(mode, e == stencil->center, stencil->count, &state));
     }
     matrix->view.format = GSW_FORMAT_STENCIL;
-    matrix->view.array = (gsw_stencil_array){matrix->values, type};
+    matrix->view.array = (gsw_stencil_array){.values = matrix->values, .value_type = type};
 }
 
 static int64_t index_at(const gsw_csr *csr, const void *indices, int64_t i) {

@@ -171,17 +171,24 @@ static inline int is_beyond(const worker *w, const gsw_tap_set *set, const gsw_p
            (place->y + tap->offset.dy >= w->g->end[0] || place->z + tap->offset.dz >= w->g->end[1]);
 }
 
+/* Where arrays hold the coefficients of a line. */
+static inline int64_t array_line(const gsw_tap_set *set, const gsw_place *place) {
+    return set->matrix->array.repeat == GSW_REPEAT_NONE
+               ? place->row
+               : set->steps.y * place->y + set->steps.z * place->z;
+}
+
 /* Stages `stretch` points of one line from stencil arrays. */
 static void stage_arrays(const worker *w, const gsw_tap_set *set, const gsw_place *place,
                          int64_t stretch, double *to) {
     const gsw_stencil_array *array = &set->matrix->array;
-    const int64_t pitch = (int64_t)w->slots * LANES;
+    const int64_t pitch = (int64_t)w->slots * LANES, line = array_line(set, place);
     for (int32_t t = 0; t < set->count; t++) {
         const gsw_tap *tap = &set->tap[t];
         int64_t begin, end;
         if (tap->slot < 0 || !tap_span(w->g, place, stretch, tap->offset, &begin, &end))
             continue;
-        const int64_t row = place->row + (set->transposed ? tap->step : 0);
+        const int64_t row = line + tap->shift;
         double *out = to + tap->slot * LANES - place->x * pitch;
         if (is_beyond(w, set, place, tap)) {
             const double *from = w->job->after[tap->source] + row - w->g->points;
@@ -387,21 +394,20 @@ static void stage_square(const worker *w, const gsw_tap_set *set, const gsw_plac
     for (int l = 0; l < LANES; l++) {
         gsw_place next = at[l];
         gsw_place_advance(w->g, &next, ASK_ENTRIES);
-        row[l] = at[l].row + at[l].x;
-        ahead[l] = next.inside ? next.row + next.x : row[l];
+        row[l] = array_line(set, &at[l]) + at[l].x;
+        ahead[l] = next.inside ? array_line(set, &next) + next.x : row[l];
     }
     for (int32_t t = 0; t < set->count; t++) {
         const gsw_tap *tap = &set->tap[t];
         const double *values = set->matrix->array.values[tap->source];
         if (tap->slot < 0 || !values)
             continue;
-        const int64_t shift = set->transposed ? tap->step : 0;
         const double *from[LANES];
         double *rows[LANES];
         for (int l = 0; l < LANES; l++) {
-            from[l] = deep[l] ? values + (row[l] + shift) : zeros;
+            from[l] = deep[l] ? values + (row[l] + tap->shift) : zeros;
             rows[l] = to + l * pitch + tap->slot * LANES;
-            __builtin_prefetch(values + (ahead[l] + shift));
+            __builtin_prefetch(values + (ahead[l] + tap->shift));
         }
         transpose_f64(from, rows);
     }
@@ -730,22 +736,35 @@ static inline __attribute__((always_inline)) void pack(const worker *w, void *pa
     }
 }
 
+/* Whether some of these steps have records of their own. */
+static int writes_any(const worker *w, const pencil *p, int64_t step, int64_t steps) {
+    const int64_t mirror = w->g->pencils - 1 - p->index;
+    for (int64_t s = step; s < step + steps; s++)
+        if ((w->job->part[0].packed &&
+             gsw_record_is_own(&w->job->records[0], w->g->nx, p->index, s)) ||
+            (w->job->part[1].packed &&
+             gsw_record_is_own(&w->job->records[1], w->g->nx, mirror, p->steps - 1 - s)))
+            return 1;
+    return 0;
+}
+
 /* Writes the records of one step: `diagonal[part]` and the parts' coefficients. */
 static void pack_step(worker *w, const pencil *p, int64_t s, const double *lower,
                       const double *upper, double diagonal[2][LANES]) {
     const gsw_packed_part *part = w->job->part;
-    const int64_t record = w->job->first[p->index] + s;
+    const gsw_records *records = w->job->records;
+    const int64_t nx = w->g->nx, mirror = w->g->pencils - 1 - p->index, step = p->steps - 1 - s;
     const int32_t below = w->center, above = w->slots - 1 - w->center;
     part_mask_f64 fit = (part_f64){0} == 0;
-    if (part[0].packed) {
-        int64_t index = record * (below + part[0].diagonal);
+    if (part[0].packed && gsw_record_is_own(&records[0], nx, p->index, s)) {
+        int64_t index = gsw_record_of(&records[0], nx, p->index, s) * (below + part[0].diagonal);
         if (part[0].diagonal)
             pack(w, part[0].packed, index++, diagonal[0], 0, &fit);
         for (int32_t j = 0; j < below; j++)
             pack(w, part[0].packed, index++, lower + j * LANES, 0, &fit);
     }
-    if (part[1].packed) {
-        int64_t index = (w->g->records - 1 - record) * (above + part[1].diagonal);
+    if (part[1].packed && gsw_record_is_own(&records[1], nx, mirror, step)) {
+        int64_t index = gsw_record_of(&records[1], nx, mirror, step) * (above + part[1].diagonal);
         if (part[1].diagonal)
             pack(w, part[1].packed, index++, diagonal[1], 1, &fit);
         for (int32_t j = 0; j < above; j++)
@@ -849,6 +868,8 @@ static void eliminate_pencil(worker *w, int64_t index) {
     for (int64_t step = 0; step < p.steps; step += GSW_ELIMINATE_CHUNK) {
         const int64_t left = p.steps - step;
         const int64_t steps = left < GSW_ELIMINATE_CHUNK ? left : GSW_ELIMINATE_CHUNK;
+        if (!job->updates && !writes_any(w, &p, step, steps))
+            continue;
         stage_chunk(w, &p, step, steps);
         if (job->updates)
             gsw_progress_wait(job->progress, index - 1, absolute + step + steps + lag);

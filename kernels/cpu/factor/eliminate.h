@@ -3,6 +3,7 @@
 #define GSW_CPU_ELIMINATE_H
 
 #include <gridsweep/factor.h>
+#include "common/arrays.h"
 #include "geometry/layout.h"
 #include "cpu/sweep/sweep.h"
 
@@ -16,6 +17,7 @@ enum { GSW_ELIMINATE_CHUNK = 16 };
 typedef struct gsw_tap {
     gsw_offset offset;
     int64_t step;   /* dx + nx*(dy + ny*dz) */
+    int64_t shift;  /* from the row's place in an array to the coefficient's */
     int32_t slot;   /* which coefficient of the row it becomes; -1: none */
     int32_t source; /* index in the matrix's stencil arrays */
 } gsw_tap;
@@ -24,14 +26,15 @@ typedef struct gsw_tap {
 typedef struct gsw_tap_set {
     const gsw_matrix *matrix;
     int transposed;
+    gsw_array_steps steps; /* where values repeat: y and z are those of the chains */
     int32_t count;
     gsw_tap tap[GSW_STENCIL_MAX];
 } gsw_tap_set;
 
 typedef struct gsw_eliminate_job {
     const gsw_chains *chains;
-    int64_t begin, end;   /* the pencils to eliminate; those before have been, in other calls */
-    const int64_t *first; /* first record of each pencil, lower order */
+    int64_t begin, end; /* the pencils to eliminate; those before have been, in other calls */
+    const gsw_records *records; /* of both parts */
     gsw_factor_kind kind;
     gsw_dtype factor_type;
     double omega;

@@ -16,6 +16,11 @@ static void add_tap(gsw_tap_set *set, const gsw_chains *g, gsw_offset offset, in
     gsw_tap *tap = &set->tap[set->count++];
     tap->offset = offset;
     tap->step = offset.dx + g->nx * (offset.dy + g->ny * (int64_t)offset.dz);
+    tap->shift = 0;
+    if (set->transposed)
+        tap->shift = set->matrix->array.repeat == GSW_REPEAT_NONE
+                         ? tap->step
+                         : offset.dx + set->steps.y * offset.dy + set->steps.z * offset.dz;
     tap->slot = slot;
     tap->source = source;
 }
@@ -27,6 +32,9 @@ static void collect_taps(gsw_tap_set *set, const gsw_chains *g, const gsw_matrix
     const gsw_shape *lower = &g->part[0], *upper = &g->part[1];
     set->matrix = matrix;
     set->transposed = transposed;
+    set->steps = gsw_array_steps_of(matrix);
+    if (matrix->grid.ny == 1)
+        set->steps.y = set->steps.z; /* the chains have no axis with one point */
     set->count = 0;
     for (int32_t j = 0; j < lower->count; j++)
         add_tap(set, g, lower->offset[j], lower->source[j], wanted[0] ? j : -1);
@@ -79,7 +87,7 @@ static gsw_eliminate_job job_of(const gsw_factor *factor, const gsw_matrix *matr
         .chains = &packed->chains,
         .end = packed->chains.pencils,
         .kept_from = INT64_MAX,
-        .first = packed->first[0],
+        .records = packed->records,
         .kind = factor->options.kind,
         .factor_type = factor->options.factor_type,
         .omega = factor->options.omega,

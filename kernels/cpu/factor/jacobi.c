@@ -4,6 +4,7 @@
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
+#include "common/arrays.h"
 #include "common/csr.h"
 #include "contract/error.h"
 #include "common/pivot.h"
@@ -18,7 +19,7 @@ static int find_diagonal(const gsw_matrix *matrix, int64_t row, double *d) {
     if (matrix->format == GSW_FORMAT_STENCIL) {
         const void *values = matrix->array.values[matrix->stencil.center];
         if (values != NULL)
-            *d = gsw_value_at(values, matrix->array.value_type, row);
+            *d = gsw_value_at(values, matrix->array.value_type, gsw_array_at(matrix, row));
         return 1;
     }
     const gsw_csr *csr = &matrix->csr;

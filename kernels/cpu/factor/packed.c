@@ -48,7 +48,7 @@ static gsw_sweep_job job_of(const gsw_context *context, const gsw_factor *factor
         .vector_type = factor->options.vector_type,
         .diagonal = packed->part[upper].diagonal,
         .packed = packed->part[upper].packed,
-        .first = packed->first[upper],
+        .records = &packed->records[upper],
         .count = 1,
         .progress = &packed->progress,
         .work = packed->sweep_work,
@@ -111,7 +111,7 @@ static int find_values(const gsw_factor *factor, int upper, int64_t pencil, int6
     const gsw_place place = gsw_place_of(g, gsw_first_chain(g, upper, pencil), first_plane, s, l);
     const int64_t mirrored = place.row + place.x;
     *row = upper ? g->points - 1 - mirrored : mirrored;
-    *index = (packed->first[upper][pencil] + s) * values * g->chains + l;
+    *index = gsw_record_of(&packed->records[upper], g->nx, pencil, s) * values * g->chains + l;
     return place.inside;
 }
 

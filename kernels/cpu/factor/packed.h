@@ -14,7 +14,7 @@ struct gsw_packed {
     int sweeps;              /* 2; 1 for LOWER and UPPER; 0 for JACOBI */
     int upper[2];            /* which part sweep 0 and 1 solve with */
     gsw_packed_part part[2]; /* lower, upper */
-    int64_t *first[2];       /* first record of each pencil, lower and upper order */
+    gsw_records records[2];  /* in lower and in upper order */
     gsw_updates *updates;    /* NULL where rows do not depend on each other */
     gsw_progress progress;
     void *sweep_work;
@@ -25,6 +25,11 @@ struct gsw_packed {
     int64_t face_values;
     void *reciprocal; /* JACOBI: natural order */
 };
+
+/* Whether the factor shares records. If so, gsw_cpu_find_periods() indexes those of a part. */
+int gsw_cpu_repeats(const gsw_factor *factor, const gsw_chains *g);
+gsw_status gsw_cpu_find_periods(gsw_context *context, const gsw_factor *factor, int upper,
+                                gsw_records *records);
 
 /* Threads that a sweep over this many pencils of the chains is worth now. */
 int gsw_cpu_band_threads(const gsw_context *context, const gsw_chains *g, int64_t pencils);

@@ -36,6 +36,7 @@
 
 #include "contract/allocate.h"
 #include "contract/context.h"
+#include "common/arrays.h"
 #include "common/csr.h"
 #include "contract/error.h"
 #include "contract/row.h"
@@ -67,6 +68,7 @@ struct plan {
     int32_t count, far;
     int64_t dx[GSW_STENCIL_MAX], dy[GSW_STENCIL_MAX], dz[GSW_STENCIL_MAX];
     int64_t distance[GSW_STENCIL_MAX]; /* dx + nx * (dy + ny * dz) */
+    int64_t apart[GSW_STENCIL_MAX];    /* the same between the coefficients of two points */
     int32_t source[GSW_STENCIL_MAX];   /* index in the stencil */
     int64_t margin[2];                 /* how far they lead along y and z */
     struct list *list;                 /* of short lines; else NULL */
@@ -344,6 +346,7 @@ static void plan_offsets(struct plan *plan) {
         plan->dy[q] = dy;
         plan->dz[q] = dz;
         plan->distance[q] = dx + plan->nx * (dy + plan->ny * dz);
+        plan->apart[q] = dx + gsw_array_line(matrix, dy, dz);
         plan->source[q] = e;
         plan->margin[0] = llabs(dy) > plan->margin[0] ? llabs(dy) : plan->margin[0];
         plan->margin[1] = llabs(dz) > plan->margin[1] ? llabs(dz) : plan->margin[1];
@@ -409,7 +412,7 @@ static gsw_status run_plan(gsw_context *context, struct plan *plan, gsw_dtype ve
     const int64_t waves = plan->ny + find_shear(plan) * (plan->nz - 1);
     const int64_t most = plan->nx > LINE_SHORT ? plan->lines : (plan->lines + waves - 1) / waves;
     const int threads = most < useful ? (int)most : useful;
-    if (plan->matrix->format == GSW_FORMAT_STENCIL && plan->nx <= LINE_SHORT &&
+    if (gsw_matrix_is_arrays(plan->matrix) && plan->nx <= LINE_SHORT &&
         plan->nx * plan->count <= LINE_TERMS && plan->nx * threads <= LINE_TEAM) {
         solve_short_lines(plan, solve_span);
         return GSW_SUCCESS;

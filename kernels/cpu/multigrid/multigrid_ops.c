@@ -5,6 +5,7 @@
 #include <string.h>
 #include "contract/context.h"
 #include "reference/host.h"
+#include "common/arrays.h"
 #include "common/csr.h"
 #include "contract/error.h"
 #include "common/line_stencil.h"
@@ -66,18 +67,39 @@ static int64_t spread_line(const gsw_matrix *matrix, gsw_dtype type, void *const
     return -1;
 }
 
+/* The same from arrays whose values repeat. Every row fits. */
+static int64_t spread_repeated(const gsw_matrix *matrix, gsw_dtype type, void *const *arrays,
+                               int64_t y, int64_t z) {
+    const gsw_grid *g = &matrix->grid;
+    const int64_t row = gsw_grid_row(g, 0, y, z), at = gsw_array_line(matrix, y, z);
+    for (int32_t e = 0; e < matrix->stencil.count; e++) {
+        const gsw_offset o = matrix->stencil.offsets[e];
+        const void *from = matrix->array.values[e];
+        const int inside = from != NULL && y + o.dy >= 0 && y + o.dy < g->ny && z + o.dz >= 0 &&
+                           z + o.dz < g->nz;
+        for (int64_t x = 0; arrays[e] && x < g->nx; x++)
+            gsw_value_put(arrays[e], type, row + x,
+                          inside && x + o.dx >= 0 && x + o.dx < g->nx
+                              ? gsw_value_at(from, matrix->array.value_type, at + x)
+                              : 0);
+    }
+    return -1;
+}
+
 static gsw_status cpu_copy_arrays(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                                   void *const *arrays) {
     const gsw_grid *g = &matrix->grid;
     const int threads = gsw_useful_threads(context, points_of(g), SETUP_GRAIN);
-    if (matrix->format == GSW_FORMAT_STENCIL) {
+    if (gsw_matrix_is_arrays(matrix)) {
         kernels_of(context)->copy_lines(threads, matrix, type, arrays);
         return GSW_SUCCESS;
     }
+    int64_t (*const spread)(const gsw_matrix *, gsw_dtype, void *const *, int64_t, int64_t) =
+        matrix->format == GSW_FORMAT_CSR ? spread_line : spread_repeated;
     int64_t misfit = INT64_MAX;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(min : misfit)
     for (int64_t line = 0; line < g->ny * g->nz; line++) {
-        const int64_t row = spread_line(matrix, type, arrays, line % g->ny, line / g->ny);
+        const int64_t row = spread(matrix, type, arrays, line % g->ny, line / g->ny);
         if (row >= 0 && row < misfit)
             misfit = row;
     }

@@ -103,6 +103,17 @@ static inline int64_t steps_behind(const gsw_sweep_job *job, int64_t steps, int6
     return needed + (spare < 0 ? 0 : spare < job->slack ? spare : job->slack);
 }
 
+/* The steps from `step` on that are done together. Where periods share records, a chunk ends with a
+ * period, and none goes around the ring. */
+static int64_t chunk_at(const gsw_sweep_job *job, int64_t nx, int64_t step, int64_t steps) {
+    const int64_t left = steps - step < job->chunk ? steps - step : job->chunk;
+    if (job->records->period == NULL)
+        return left;
+    const int64_t period = nx - step % nx, ring = GSW_SWEEP_CHUNK - step % GSW_SWEEP_CHUNK;
+    const int64_t most = period < ring ? period : ring;
+    return left < most ? left : most;
+}
+
 /* The code for each vector type, and within it for each type of coefficient. */
 #define PART_LANES GSW_LANES_F64
 #define VALUE      double
@@ -147,6 +158,7 @@ static inline int64_t steps_behind(const gsw_sweep_job *job, int64_t steps, int6
 void GSW_ISA_FN(gsw_sweep)(const gsw_sweep_job *job) {
     const gsw_chains *g = job->chains;
     const int lines = g->nx * g->part[job->upper].count <= SHORT_LINE_TERMS &&
+                      job->records->period == NULL &&
                       g->points == g->nx * g->ny * g->nz; /* no ghosts */
     gsw_progress_reset(job->progress, job->begin, job->threads);
 #pragma omp parallel num_threads(job->threads)

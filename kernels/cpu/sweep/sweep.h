@@ -79,16 +79,41 @@ static inline int64_t gsw_ring_rows(int64_t reach) {
     return rows;
 }
 
+/* Where a part's records are, in the order of its sweep. In a factor of coefficients that repeat,
+ * periods of nx steps share records (factor/periods.c); `period` is NULL in any other. */
+typedef struct gsw_records {
+    int64_t count;   /* stored */
+    int64_t *first;  /* of each pencil: its first record, or its first period */
+    int64_t *period; /* the first record of each period */
+    int64_t *writer; /* of stored periods: the period that fills it */
+} gsw_records;
+
+static inline int64_t gsw_record_of(const gsw_records *records, int64_t nx, int64_t pencil,
+                                    int64_t step) {
+    if (records->period == NULL)
+        return records->first[pencil] + step;
+    return records->period[records->first[pencil] + step / nx] + step % nx;
+}
+
+/* Whether this step's record is written for this step. */
+static inline int gsw_record_is_own(const gsw_records *records, int64_t nx, int64_t pencil,
+                                    int64_t step) {
+    if (records->period == NULL)
+        return 1;
+    const int64_t period = records->first[pencil] + step / nx;
+    return records->writer[records->period[period] / nx] == period;
+}
+
 typedef struct gsw_sweep_job {
     const gsw_chains *chains;
     int upper; /* the mirrored sweep */
     gsw_dtype factor_type, vector_type;
-    int diagonal;         /* records begin with the reciprocal diagonal */
-    const void *packed;   /* chains->records records, in the order of this sweep */
-    const int64_t *first; /* first record of each pencil, in the order of this sweep */
-    int64_t begin, end;   /* the pencils to sweep */
-    int64_t chunk;        /* steps between two polls; a multiple of 8, at most GSW_SWEEP_CHUNK */
-    int64_t slack;        /* steps that a thread stays behind the previous one, beyond its halo's */
+    int diagonal;       /* records begin with the reciprocal diagonal */
+    const void *packed; /* the records */
+    const gsw_records *records;
+    int64_t begin, end; /* the pencils to sweep */
+    int64_t chunk;      /* steps between two polls; a multiple of 8, at most GSW_SWEEP_CHUNK */
+    int64_t slack;      /* steps that a thread stays behind the previous one, beyond its halo's */
     int threads;
     int64_t count; /* right-hand sides */
     const void *b;

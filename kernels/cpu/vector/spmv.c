@@ -7,6 +7,7 @@
  * to another line. The few points that are left are computed one by one. */
 #include <stdint.h>
 
+#include "common/arrays.h"
 #include "common/csr.h"
 #include "cpu/core/kernels.h"
 #include "cpu/core/multiply_add.h"

@@ -62,7 +62,7 @@ int bench_system_f32(const cli_options *options, gsw_context *host, bench_system
         for (size_t row = 0; row < rows; row++)
             to[row] = from != NULL ? (float)from[row] : 0.0F;
     }
-    gsw_stencil_array array = {system->pointers_f32, GSW_F32};
+    gsw_stencil_array array = {.values = system->pointers_f32, .value_type = GSW_F32};
     gsw_status status =
         gsw_matrix_from_stencil(host, &matrix->grid, &matrix->stencil, &array, &system->f32);
     return cli_status(options, host, status, CLI_FROM_OPTION);

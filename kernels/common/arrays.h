@@ -1,0 +1,52 @@
+/* arrays.h: where stencil arrays hold the coefficients of a point. Kernels go along x with steps of 1;
+ * these are the steps from one line, and from one plane, to the next. */
+#ifndef GSW_ARRAYS_H
+#define GSW_ARRAYS_H
+
+#include <stdint.h>
+#include <gridsweep/matrix.h>
+
+typedef struct gsw_array_steps {
+    int64_t y, z;
+} gsw_array_steps;
+
+static inline gsw_array_steps gsw_array_steps_of(const gsw_matrix *matrix) {
+    const gsw_grid *g = &matrix->grid;
+    switch (matrix->array.repeat) {
+    case GSW_REPEAT_Y:
+        return (gsw_array_steps){0, g->nx};
+    case GSW_REPEAT_YZ:
+        return (gsw_array_steps){0, 0};
+    default:
+        return (gsw_array_steps){g->nx, g->nx * g->ny};
+    }
+}
+
+/* The coefficient of point (0, y, z). */
+static inline int64_t gsw_array_line(const gsw_matrix *matrix, int64_t y, int64_t z) {
+    const gsw_array_steps steps = gsw_array_steps_of(matrix);
+    return steps.y * y + steps.z * z;
+}
+
+static inline int64_t gsw_array_at(const gsw_matrix *matrix, int64_t row) {
+    const gsw_grid *g = &matrix->grid;
+    if (matrix->array.repeat == GSW_REPEAT_NONE)
+        return row;
+    return row % g->nx + gsw_array_line(matrix, row / g->nx % g->ny, row / g->nx / g->ny);
+}
+
+/* The values of one array. */
+static inline int64_t gsw_array_values(const gsw_matrix *matrix) {
+    const gsw_grid *g = &matrix->grid;
+    return g->nx * (matrix->array.repeat == GSW_REPEAT_NONE ? g->ny * g->nz
+                    : matrix->array.repeat == GSW_REPEAT_Y  ? g->nz
+                                                            : 1);
+}
+
+/* Whether a matrix is stencil arrays with one value per point, which kernels that look at
+ * neighbouring rows address by the row. */
+static inline int gsw_matrix_is_arrays(const gsw_matrix *matrix) {
+    return matrix->format == GSW_FORMAT_STENCIL && matrix->array.repeat == GSW_REPEAT_NONE;
+}
+
+#endif
