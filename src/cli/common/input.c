@@ -143,6 +143,8 @@ static int check_sources(const cli_options *options) {
         return cli_usage(options, options->command->operand != NULL
                                       ? "give a matrix: FILE.mtx or --problem"
                                       : "--problem is needed");
+    if (options->constant && (options->problem == NULL || options->stencil != NULL))
+        return cli_usage(options, "--constant is for a --problem with a stencil of its own");
     if (options->problem != NULL && options->grid != NULL)
         return cli_usage(options, "--grid is for a file; the name of a problem contains its grid");
     if (options->file != NULL && options->stencil != NULL)
@@ -163,8 +165,11 @@ static int load_problem(const cli_options *options, gsw_context *context, cli_in
                          "'%s' is not a stencil: give a name such as D3N7, or distinct offsets "
                          "'DX,DY,DZ;...' with 0,0,0 among them",
                          options->stencil);
-    gsw_status status = gsw_problem_parse(
-        context, options->problem, options->stencil != NULL ? &stencil : NULL, &input->problem);
+    gsw_status status =
+        options->constant
+            ? gsw_problem_parse_constant(context, options->problem, &input->problem)
+            : gsw_problem_parse(context, options->problem,
+                                options->stencil != NULL ? &stencil : NULL, &input->problem);
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, CLI_FROM_OPTION);
     input->matrix = *gsw_problem_matrix(input->problem);

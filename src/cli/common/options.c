@@ -69,6 +69,10 @@ static const cli_option table[OPT_COUNT] = {
                      "stencil of a random problem: " CLI_STENCILS ", or a list of offsets "
                      "'DX,DY,DZ;DX,DY,DZ;...' (default: D3N7, in 2D D2N5)",
                      TEXT(stencil)},
+    [OPT_CONSTANT] = {"constant", NULL,
+                      "hold one number for each offset of the problem's stencil instead of one "
+                      "for each point and offset: for all but lognormal and random",
+                      FLAG(constant)},
     [OPT_BENCH_STENCIL] = {"stencil", "LIST",
                            "stencils: " CLI_STENCILS
                            " (default: D3N7). With --whole-solve: the stencil of a "
@@ -290,7 +294,7 @@ const cli_option *cli_option_get(cli_option_id id) {
 }
 
 bool cli_given(const cli_options *options, cli_option_id id) {
-    return (options->given >> id & 1) != 0;
+    return options->given[id];
 }
 
 const char *cli_choice(cli_option_id id, int value) {
@@ -615,7 +619,7 @@ static int take_operand(cli_options *options, int argc, char **argv) {
     return CLI_OK;
 }
 
-_Static_assert(OPT_COUNT <= 64, "cli_options.given has a bit for each option");
+_Static_assert((int)OPT_COUNT <= CLI_OPTIONS_MAX, "cli_options.given has room for each option");
 
 int cli_parse(const cli_command *command, int argc, char **argv, cli_options *options, bool *help) {
     *options = (cli_options){.command = command,
@@ -645,7 +649,7 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *op
                                     : reject_option(options, code, argv);
         if (result != CLI_OK)
             return result;
-        options->given |= (uint64_t)1 << (option - table);
+        options->given[option - table] = true;
     }
     return take_operand(options, argc, argv);
 }

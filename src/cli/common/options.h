@@ -34,10 +34,12 @@ typedef enum cli_source { CLI_FROM_OPTION, CLI_FROM_FILE } cli_source;
 
 typedef struct cli_command cli_command;
 
+enum { CLI_OPTIONS_MAX = 80 };
+
 /* The command line after parsing. Strings point into argv; NULL or -1 means not given. */
 typedef struct cli_options {
     const cli_command *command;
-    uint64_t given; /* bit i: the option whose cli_option_id is i */
+    bool given[CLI_OPTIONS_MAX]; /* by cli_option_id */
     const char *file;
     const char *problem, *stencil, *grid, *rhs, *x0, *preconds;
     const char *out, *json, *out_l, *out_u;
@@ -47,7 +49,7 @@ typedef struct cli_options {
     int mg_cycle, mg_smoother, mg_precision, scope;
     int64_t restart, max_iter, threads, device, repeats, overlap;
     double rtol, omega, pivot_shift, mg_theta, wait_limit;
-    bool mg_info, transpose, unit_diagonal, no_check, whole_solve, hpcg, quiet, man, schema,
+    bool mg_info, constant, transpose, unit_diagonal, no_check, whole_solve, hpcg, quiet, man, schema,
         help_all;
 } cli_options;
 
@@ -61,6 +63,7 @@ typedef enum cli_option_id {
     OPT_PROBLEM, /* system */
     OPT_BENCH_PROBLEM,
     OPT_STENCIL,
+    OPT_CONSTANT,
     OPT_BENCH_STENCIL,
     OPT_SIZE,
     OPT_GRID,
