@@ -27,6 +27,7 @@ package. The environment variable GRIDSWEEP_LIBRARY can name another library fil
 """
 
 from ._arrays import detect
+from ._constants import Constants
 from ._context import Context
 from ._errors import GridsweepError
 from ._factor import Factor, FactorInfo, dilu, ic0, ilu0, jacobi, ssor, triangular
@@ -39,7 +40,7 @@ from ._solver import Solver, SolveResult, solve
 from ._sptrsv import sptrsv
 from ._types import Status
 
-__all__ = ["Context", "Factor", "FactorInfo", "Grid", "GridsweepError", "KrylovResult", "Multigrid",
+__all__ = ["Constants", "Context", "Factor", "FactorInfo", "Grid", "GridsweepError", "KrylovResult", "Multigrid",
            "MultigridInfo", "MultigridLevel", "SolveResult", "Solver", "Status", "Stencil", "bicgstab",
            "build_info", "cg", "detect", "dilu", "gmres", "ic0", "ilu0", "jacobi", "multigrid",
            "richardson", "smooth", "solve", "sptrsv", "ssor", "triangular", "__version__"]

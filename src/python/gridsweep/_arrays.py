@@ -2,13 +2,15 @@
 
 import warnings
 import weakref
-from ctypes import byref, c_double, c_float, c_int32, c_int64, create_string_buffer
+from ctypes import (POINTER, addressof, byref, c_double, c_float, c_int32, c_int64,
+                    create_string_buffer)
 from typing import Any, Optional, Tuple
 
 import numpy as np
 
 from . import _dlpack
 from . import _types as t
+from ._constants import Constants
 from ._context import Context
 from ._grid import Grid, Stencil, grid_argument, stencil_argument
 from ._library import library
@@ -243,6 +245,9 @@ class Matrix:
 
     def __init__(self, context, name, matrix, grid=None, stencil=None):
         grid, stencil = grid_argument(grid), stencil_argument(stencil)
+        if isinstance(matrix, Constants):
+            self._take_constants(context, name, matrix, grid, stencil)
+            return
         views = [adopt(context, name, part) for part in _parts(name, matrix)]
         on_device = context.backend == "cuda"
         if not on_device:
@@ -295,6 +300,21 @@ class Matrix:
         found = self.struct.grid
         self.grid = grid or Grid(found.nx, found.ny, found.nz)
         self.stencil = stencil or Stencil._of(self.struct.stencil)
+
+
+    def _take_constants(self, context, name, constants, grid, stencil):
+        self.grid, self.stencil, self.rows = constants.grid, constants.stencil, constants.shape[0]
+        self.value_type, self.struct = constants.dtype.name, t.gsw_matrix()
+        if grid not in (None, self.grid) or stencil not in (None, self.stencil):
+            raise ValueError(f"grid, stencil: {name} has others")
+        struct, live = self.struct, context._handle.live
+        with context._turn() as c:
+            context._check(library.gsw_matrix_from_constants(
+                c, byref(self.grid._c()), byref(self.stencil._struct),
+                constants.values.ctypes.data_as(POINTER(c_double)), constants.planes,
+                t.DTYPES[self.value_type], byref(struct)), name)
+            live[addressof(struct)] = lambda _: library.gsw_matrix_release(c, byref(struct))
+        weakref.finalize(self, context._handle.discard, addressof(struct))
 
 
 def copy_csr(csr):

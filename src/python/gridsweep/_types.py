@@ -84,7 +84,7 @@ class gsw_csr(Structure):
 
 
 class gsw_stencil_array(Structure):
-    _fields_ = [("values", c_void_p), ("value_type", c_int)]
+    _fields_ = [("values", c_void_p), ("value_type", c_int), ("repeat", c_int)]
 
 
 class gsw_matrix(Structure):
@@ -196,6 +196,8 @@ PROTOTYPES = {
     "gsw_stencil_name": (c_char_p, [_P(gsw_stencil)]),
     "gsw_matrix_from_csr": (c_int, [c_void_p, _P(gsw_grid), _P(gsw_stencil), _P(gsw_csr),
                                     _P(gsw_matrix)]),
+    "gsw_matrix_from_constants": (c_int, [c_void_p, _P(gsw_grid), _P(gsw_stencil), _P(c_double),
+                                          c_int64, c_int, _P(gsw_matrix)]),
     "gsw_matrix_validate": (c_int, [c_void_p, _P(gsw_matrix)]),
     "gsw_matrix_fit": (c_int, [c_void_p, _P(gsw_csr), _P(gsw_grid), _P(gsw_stencil), _P(gsw_matrix),
                                _P(gsw_csr)]),
