@@ -15,6 +15,7 @@
 #include "cpu/factor/factors.h"
 #include "cpu/core/isa.h"
 #include "cpu/core/kernels.h"
+#include "cpu/rows/rows.h"
 #include "cpu/multigrid/multigrid.h"
 #include "cpu/factor/packed.h"
 #include "cpu/relax/relax.h"
@@ -170,11 +171,12 @@ static void multiply(gsw_context *context, const gsw_matrix *matrix, gsw_dtype v
     const int threads = gsw_useful_threads(
         context, matrix->grid.nx * matrix->grid.ny * matrix->grid.nz, PRODUCT_GRAIN);
     gsw_squeezed squeezed;
-    if (matrix->format == GSW_FORMAT_STENCIL && matrix->grid.nx == 1) {
+    if (matrix->grid.nx == 1) {
         gsw_squeeze(matrix, &squeezed);
         matrix = &squeezed.matrix;
     }
-    kernels_of(context)->spmv(threads, matrix, vector_type, count, stride, b, x, y);
+    gsw_rows_of(kernels_of(context), matrix)
+        ->spmv(threads, matrix, vector_type, count, stride, b, x, y);
 }
 
 static gsw_status cpu_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
@@ -196,7 +198,7 @@ static gsw_status cpu_sptrsv(gsw_context *context, const gsw_matrix *matrix,
                              const gsw_sptrsv_options *options, const void *b, void *x) {
     if (options->algorithm == GSW_ALGORITHM_REFERENCE)
         return gsw_reference_sptrsv(context, matrix, options, b, x);
-    return kernels_of(context)->line(context, matrix, options, b, x);
+    return gsw_rows_of(kernels_of(context), matrix)->line(context, matrix, options, b, x);
 }
 
 /* ---- Allocating a factor ---------------------------------------------------------------------

@@ -1,5 +1,6 @@
 /* table.c: the table of one instruction set's kernels. See kernels.h. */
 #include "cpu/core/kernels.h"
+#include "cpu/rows/rows.h"
 
 #define TEXT2(isa) #isa
 #define TEXT(isa)  TEXT2(isa)
@@ -12,9 +13,9 @@ const gsw_cpu_kernels GSW_ISA_FN(gsw_cpu_kernels) = {
     .add_scaled = GSW_ISA_FN(gsw_add_scaled),
     .change_signs = GSW_ISA_FN(gsw_change_signs),
     .pass = GSW_ISA_FN(gsw_pass),
-    .spmv = GSW_ISA_FN(gsw_spmv),
+    .rows = {[GSW_FORMAT_CSR] = &GSW_ISA_FN(gsw_rows_of_csr),
+             [GSW_FORMAT_STENCIL] = &GSW_ISA_FN(gsw_rows_of_arrays)},
     .spmv_lines = GSW_ISA_FN(gsw_spmv_lines),
-    .line = GSW_ISA_FN(gsw_line),
     .sweep = GSW_ISA_FN(gsw_sweep),
     .eliminate = GSW_ISA_FN(gsw_eliminate),
     .relax = GSW_ISA_FN(gsw_relax),

@@ -1,11 +1,11 @@
 /* kernels.h: the CPU kernels, built once for each instruction set.
  *
- * vector.c, spmv.c, line.c, sweep.c, eliminate.c, box.c, relax.c and the kernels of multigrid are
- * compiled several times with GSW_ISA set to a suffix. On x86-64 the builds are baseline, x86-64-v3
- * and x86-64-v4; elsewhere there is one. Each build defines its functions through GSW_ISA_FN.
- * table.c, compiled with them, collects them in one table. The backend picks the best table that
- * the processor can run. Arithmetic is the same in all of them, except that the compiler fuses
- * multiply-adds where the instruction set has them. */
+ * vector.c, spmv.c, line.c, rows, sweep.c, eliminate.c, box.c, relax.c and the kernels of multigrid
+ * are compiled several times with GSW_ISA set to a suffix. On x86-64 the builds are baseline,
+ * x86-64-v3 and x86-64-v4; elsewhere there is one. Each build defines its functions through
+ * GSW_ISA_FN. table.c, compiled with them, collects them in one table. The backend picks the best
+ * table that the processor can run. Arithmetic is the same in all of them, except that the compiler
+ * fuses multiply-adds where the instruction set has them. */
 #ifndef GSW_CPU_KERNELS_H
 #define GSW_CPU_KERNELS_H
 
@@ -18,6 +18,7 @@
 #define GSW_ISA_FN(name)          GSW_ISA_PASTE(name, GSW_ISA)
 #endif
 
+struct gsw_row_source;    /* rows/rows.h */
 struct gsw_sweep_job;     /* sweep.h */
 struct gsw_eliminate_job; /* eliminate.h */
 struct gsw_cpu_multigrid; /* multigrid.h */
@@ -58,19 +59,13 @@ typedef struct gsw_cpu_kernels {
     void (*change_signs)(int threads, int64_t n, const double *x, double *y);
     void (*pass)(int threads, int64_t n, const gsw_vector_pass *pass, double *sums);
 
-    /* spmv.c: y = A x (b NULL) or b - A x; any format and supported type combination. Without b for
-     * `count` vectors, at most GSW_SPMV_VECTORS, each `stride` values after the one before. */
-    void (*spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int count,
-                 int64_t stride, const void *b, const void *x, void *y);
+    /* Each format's rows (rows/rows.h): products, the line sweep, what factors and copies read. */
+    const struct gsw_row_source *rows[2];
 
-    /* The same for stencil arrays of the vectors' type, only on lines whose y and z are multiples
-     * of the steps. Other values of y are neither read nor written. */
+    /* spmv.c: y = A x (b NULL) or b - A x for stencil arrays of the vectors' type, only on lines
+     * whose y and z are multiples of the steps. Other values of y are neither read nor written. */
     void (*spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int64_t step_y,
                        int64_t step_z, const void *b, const void *x, void *y);
-
-    /* line.c: the direct triangular solve on the user's arrays. */
-    gsw_status (*line)(gsw_context *context, const gsw_matrix *matrix,
-                       const gsw_sptrsv_options *options, const void *b, void *x);
 
     /* sweep.c: one sweep of a packed factor. */
     void (*sweep)(const struct gsw_sweep_job *job);
@@ -95,6 +90,7 @@ extern const gsw_cpu_kernels gsw_cpu_kernels_v4;
 #endif
 
 #ifdef GSW_ISA
+extern const gsw_cpu_kernels GSW_ISA_FN(gsw_cpu_kernels);
 void GSW_ISA_FN(gsw_fill)(int threads, int64_t n, double a, double *x);
 void GSW_ISA_FN(gsw_copy)(int threads, int64_t n, const double *x, double *y);
 void GSW_ISA_FN(gsw_axpby)(int threads, int64_t n, double a, const double *x, double b, double *y);
@@ -102,13 +98,9 @@ void GSW_ISA_FN(gsw_add_scaled)(int threads, int64_t n, const double *d, const d
                                 const double *y, double *z);
 void GSW_ISA_FN(gsw_change_signs)(int threads, int64_t n, const double *x, double *y);
 void GSW_ISA_FN(gsw_pass)(int threads, int64_t n, const gsw_vector_pass *pass, double *sums);
-void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int count,
-                          int64_t stride, const void *b, const void *x, void *y);
 void GSW_ISA_FN(gsw_spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
                                 int64_t step_y, int64_t step_z, const void *b, const void *x,
                                 void *y);
-gsw_status GSW_ISA_FN(gsw_line)(gsw_context *context, const gsw_matrix *matrix,
-                                const gsw_sptrsv_options *options, const void *b, void *x);
 void GSW_ISA_FN(gsw_sweep)(const struct gsw_sweep_job *job);
 void GSW_ISA_FN(gsw_eliminate)(struct gsw_eliminate_job *job);
 void GSW_ISA_FN(gsw_relax)(int threads, const struct gsw_relax_job *job);

@@ -19,7 +19,6 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-#include "common/csr.h"
 #include "common/pivot.h"
 #include "eliminate.h"
 #include "cpu/core/kernels.h"
@@ -34,21 +33,12 @@
 #undef SIMD
 
 typedef wide_f64 wide;
-typedef int32_t vec_index
-    __attribute__((vector_size(8 * sizeof(int32_t)), aligned(sizeof(int32_t)), may_alias));
 typedef float narrow_part
     __attribute__((vector_size(PART_LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 
 enum { LANES = GSW_VECTOR_LANES };
 
 static const double zeros[LANES] = {0};
-
-/* Are all bits of all lanes clear? */
-static inline int none_set(vec_index v) {
-    v |= __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3);
-    v |= __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5);
-    return (v[0] | v[1]) == 0;
-}
 
 /* Are all lanes of a comparison true? */
 static inline int all_true(part_mask_f64 v) {
@@ -105,15 +95,14 @@ typedef struct worker {
     int32_t center; /* slot of the diagonal */
     int64_t row_values;
     int64_t face_chains;
-    int covered; /* every slot has a tap with values */
-    int staging; /* how coefficients are brought into step order: an enum staging */
-    int32_t tap_step[GSW_STENCIL_MAX + LANES];  /* of the first tap set, for CSR_SQUARES */
-    int32_t tap_valid[GSW_STENCIL_MAX + LANES]; /* -1 where there is a tap, else 0 */
-    int64_t margin[3];                          /* how far couplings reach along x, y and z */
-    int64_t mask;                               /* ring rows - 1 */
-    double *chunk;                              /* [step][slot][LANES] */
-    double *ring;                               /* [step & mask][row value][LANES] */
-    int64_t bad_pivot;                          /* lowest row or INT64_MAX */
+    int covered;                   /* every slot has a tap with values */
+    int squares;                   /* every tap set can be staged by squares */
+    const gsw_row_source *rows[2]; /* of the tap sets */
+    gsw_staging staging;
+    int64_t mask;      /* ring rows - 1 */
+    double *chunk;     /* [step][slot][LANES] */
+    double *ring;      /* [step & mask][row value][LANES] */
+    int64_t bad_pivot; /* lowest row or INT64_MAX */
     int64_t shifted;
     int64_t misfit;
     int64_t beyond;
@@ -145,183 +134,6 @@ static pencil pencil_of(const gsw_eliminate_job *job, int64_t index, int64_t bac
 /* ---- Bringing coefficients into step order ----------------------------------------------------
  */
 
-/* Whether the coupling stays in the grid for this line; if so, *begin and *end receive the range of
- * x. */
-static inline int tap_range(const gsw_chains *g, const gsw_place *place, gsw_offset o,
-                            int64_t *begin, int64_t *end) {
-    const int64_t y = place->y + o.dy, z = place->z + o.dz;
-    *begin = o.dx < 0 ? -o.dx : 0;
-    *end = o.dx > 0 ? g->nx - o.dx : g->nx;
-    return y >= 0 && y < g->ny && z >= 0 && z < g->nz;
-}
-
-/* The same for `stretch` points from `place` on. */
-static inline int tap_span(const gsw_chains *g, const gsw_place *place, int64_t stretch,
-                           gsw_offset o, int64_t *begin, int64_t *end) {
-    const int inside = tap_range(g, place, o, begin, end);
-    *begin = *begin > place->x ? *begin : place->x;
-    *end = *end < place->x + stretch ? *end : place->x + stretch;
-    return inside;
-}
-
-/* Whether a coupling leads to ghosts after the own lines whose rows IC(0) needs. */
-static inline int is_beyond(const worker *w, const gsw_tap_set *set, const gsw_place *place,
-                            const gsw_tap *tap) {
-    return set->transposed && w->job->after[tap->source] &&
-           (place->y + tap->offset.dy >= w->g->end[0] || place->z + tap->offset.dz >= w->g->end[1]);
-}
-
-/* Where arrays hold the coefficients of a line. */
-static inline int64_t array_line(const gsw_tap_set *set, const gsw_place *place) {
-    return set->matrix->array.repeat == GSW_REPEAT_NONE
-               ? place->row
-               : set->steps.y * place->y + set->steps.z * place->z;
-}
-
-/* Stages `stretch` points of one line from stencil arrays. */
-static void stage_arrays(const worker *w, const gsw_tap_set *set, const gsw_place *place,
-                         int64_t stretch, double *to) {
-    const gsw_stencil_array *array = &set->matrix->array;
-    const int64_t pitch = (int64_t)w->slots * LANES, line = array_line(set, place);
-    for (int32_t t = 0; t < set->count; t++) {
-        const gsw_tap *tap = &set->tap[t];
-        int64_t begin, end;
-        if (tap->slot < 0 || !tap_span(w->g, place, stretch, tap->offset, &begin, &end))
-            continue;
-        const int64_t row = line + tap->shift;
-        double *out = to + tap->slot * LANES - place->x * pitch;
-        if (is_beyond(w, set, place, tap)) {
-            const double *from = w->job->after[tap->source] + row - w->g->points;
-            for (int64_t x = begin; x < end; x++)
-                out[x * pitch] = from[x];
-        } else if (!array->values[tap->source]) {
-            continue;
-        } else if (array->value_type == GSW_F32) {
-            const float *from = (const float *)array->values[tap->source] + row;
-            for (int64_t x = begin; x < end; x++)
-                out[x * pitch] = (double)from[x];
-        } else {
-            const double *from = (const double *)array->values[tap->source] + row;
-            for (int64_t x = begin; x < end; x++)
-                out[x * pitch] = from[x];
-        }
-    }
-}
-
-/* Stages any row: merges its columns with the taps that stay in the grid, both ascending. Returns 0
- * where a column is no tap. */
-static inline __attribute__((always_inline)) int
-stage_any_row(const worker *w, const gsw_tap_set *set, const gsw_place *place, int64_t x, int64_t k,
-              int64_t stop, gsw_itype index_type, gsw_dtype value_type, double *to) {
-    const gsw_csr *csr = &set->matrix->csr;
-    for (int32_t t = 0; t < set->count && k < stop; t++) {
-        const gsw_tap *tap = &set->tap[t];
-        int64_t begin, end;
-        if (gsw_index_at(csr->columns, index_type, k) - csr->base != place->row + x + tap->step ||
-            !tap_range(w->g, place, tap->offset, &begin, &end) || x < begin || x >= end)
-            continue;
-        if (tap->slot >= 0)
-            to[tap->slot * LANES] = gsw_value_at(csr->values, value_type, k);
-        k++;
-    }
-    return k == stop;
-}
-
-/* Stages a row that holds every tap, with int32 indices, without a search. Returns 0 for other
- * rows. */
-static inline int stage_full_row(const worker *w, const gsw_tap_set *set, int64_t row, int64_t k,
-                                 gsw_dtype value_type, double *to) {
-    const gsw_csr *csr = &set->matrix->csr;
-    const int32_t *columns = (const int32_t *)csr->columns + k;
-    const int32_t first = (int32_t)row + csr->base;
-    if (k + set->count + LANES > csr->nonzeros)
-        return 0; /* the loads might leave the arrays */
-    vec_index differ = {0};
-    for (int32_t t = 0; t < set->count; t += LANES)
-        differ |=
-            (*(const vec_index *)(columns + t) ^ (*(const vec_index *)(w->tap_step + t) + first)) &
-            *(const vec_index *)(w->tap_valid + t);
-    if (!none_set(differ))
-        return 0;
-    for (int32_t t = 0; t < set->count; t++)
-        if (set->tap[t].slot >= 0)
-            to[set->tap[t].slot * LANES] = gsw_value_at(csr->values, value_type, k + t);
-    return 1;
-}
-
-/* Stages `stretch` points of one line from CSR. Returns the first row that has a column outside the
- * taps, or pointers outside the arrays. Returns -1 where there is none. */
-static inline __attribute__((always_inline)) int64_t
-stage_csr_typed(const worker *w, const gsw_tap_set *set, const gsw_place *place, int64_t stretch,
-                double *to, gsw_itype index_type, gsw_dtype value_type) {
-    const gsw_csr *csr = &set->matrix->csr;
-    const gsw_chains *g = w->g;
-    const int deep = index_type == GSW_I32 && set == &w->job->taps[0] && place->y >= w->margin[1] &&
-                     place->y < g->end[0] - w->margin[1] && place->z >= w->margin[2] &&
-                     place->z < g->end[1] - w->margin[2];
-    for (int64_t x = place->x; x < place->x + stretch; x++, to += (int64_t)w->slots * LANES) {
-        const int64_t row = place->row + x;
-        const int64_t k = gsw_index_at(csr->row_ptr, index_type, row) - csr->base;
-        const int64_t stop = gsw_index_at(csr->row_ptr, index_type, row + 1) - csr->base;
-        if (k < 0 || stop < k || stop > csr->nonzeros)
-            return row;
-        if (deep && x >= w->margin[0] && x < g->nx - w->margin[0] && stop - k == set->count &&
-            stage_full_row(w, set, row, k, value_type, to))
-            continue;
-        if (!stage_any_row(w, set, place, x, k, stop, index_type, value_type, to))
-            return row;
-    }
-    return -1;
-}
-
-/* The same for entries (row + step, row): looks up each one in its row. Returns a row whose
- * pointers lie outside the arrays, or -1. */
-static int64_t stage_csr_transposed(const worker *w, const gsw_tap_set *set, const gsw_place *place,
-                                    int64_t stretch, double *to) {
-    const gsw_csr *csr = &set->matrix->csr;
-    const int64_t pitch = (int64_t)w->slots * LANES;
-    for (int32_t t = 0; t < set->count; t++) {
-        const gsw_tap *tap = &set->tap[t];
-        int64_t begin, end;
-        if (tap->slot < 0 || !tap_span(w->g, place, stretch, tap->offset, &begin, &end))
-            continue;
-        for (int64_t x = begin; x < end; x++) {
-            const int64_t column = place->row + x, row = column + tap->step;
-            int64_t low = gsw_index_at(csr->row_ptr, csr->index_type, row) - csr->base;
-            int64_t high = gsw_index_at(csr->row_ptr, csr->index_type, row + 1) - csr->base;
-            if (low < 0 || high > csr->nonzeros)
-                return row;
-            while (low < high) {
-                const int64_t middle = low + (high - low) / 2;
-                const int64_t found =
-                    gsw_index_at(csr->columns, csr->index_type, middle) - csr->base;
-                if (found == column)
-                    to[tap->slot * LANES + (x - place->x) * pitch] =
-                        gsw_value_at(csr->values, csr->value_type, middle);
-                if (found < column)
-                    low = middle + 1;
-                else
-                    high = middle;
-            }
-        }
-    }
-    return -1;
-}
-
-static int64_t stage_line(const worker *w, const gsw_tap_set *set, const gsw_place *place,
-                          int64_t stretch, double *to) {
-    if (set->matrix->format == GSW_FORMAT_STENCIL) {
-        stage_arrays(w, set, place, stretch, to);
-        return -1;
-    }
-    if (set->transposed)
-        return stage_csr_transposed(w, set, place, stretch, to);
-    const gsw_csr *csr = &set->matrix->csr;
-    if (csr->index_type == GSW_I32 && csr->value_type == GSW_F64)
-        return stage_csr_typed(w, set, place, stretch, to, GSW_I32, GSW_F64);
-    return stage_csr_typed(w, set, place, stretch, to, csr->index_type, csr->value_type);
-}
-
 /* Writes the scaled upper rows of a chunk that later slabs read. */
 static void keep_last(const worker *w, const pencil *p, int64_t step, int64_t steps) {
     const gsw_eliminate_job *job = w->job;
@@ -346,7 +158,7 @@ static void stage_stretch(worker *w, const gsw_place *place, int64_t stretch, do
     for (int64_t i = 0; !place->inside && i < stretch; i++)
         to[i * pitch + w->center * LANES] = 1;
     for (int i = 0; place->inside && i < 2 && w->job->taps[i].count > 0; i++) {
-        const int64_t misfit = stage_line(w, &w->job->taps[i], place, stretch, to);
+        const int64_t misfit = w->rows[i]->stage(&w->staging, &w->job->taps[i], place, stretch, to);
         if (misfit >= 0 && misfit < w->misfit)
             w->misfit = misfit;
     }
@@ -360,138 +172,6 @@ static inline int deep_inside(const gsw_chains *g, const gsw_place *place,
            place->z < g->end[1] - margin[2];
 }
 
-/* Number of steps between a prefetch and its use. */
-enum { ASK_ENTRIES = 3 * LANES, ASK_POINTERS = 8 * LANES };
-
-static inline __attribute__((always_inline)) void prefetch_range(const void *from, int64_t bytes) {
-    for (int64_t i = 0; i < bytes; i += GSW_CACHE_LINE)
-        __builtin_prefetch((const char *)from + i);
-}
-
-/* Prefetches the entries of the rows that a chain will reach, and the pointers of rows after them.
- * Chains jump to another plane at the end of their line, and hardware prefetchers lose them
- * there. */
-static inline __attribute__((always_inline)) void
-prefetch_rows(const gsw_chains *g, const gsw_csr *csr, gsw_place place, int64_t count) {
-    const int32_t *row_ptr = csr->row_ptr;
-    gsw_place_advance(g, &place, ASK_ENTRIES);
-    if (place.inside) {
-        const int64_t k = row_ptr[place.row + place.x] - csr->base;
-        prefetch_range((const double *)csr->values + k, LANES * count * (int64_t)sizeof(double));
-        prefetch_range((const int32_t *)csr->columns + k, LANES * count * (int64_t)sizeof(int32_t));
-    }
-    gsw_place_advance(g, &place, ASK_POINTERS - ASK_ENTRIES);
-    if (place.inside)
-        __builtin_prefetch(row_ptr + place.row + place.x);
-}
-
-/* Stages eight steps from fp64 stencil arrays for the chains that are deep inside, by transposed
- * squares. */
-static void stage_square(const worker *w, const gsw_tap_set *set, const gsw_place at[LANES],
-                         const int deep[LANES], double *to) {
-    const int64_t pitch = (int64_t)w->slots * LANES;
-    int64_t row[LANES], ahead[LANES];
-    for (int l = 0; l < LANES; l++) {
-        gsw_place next = at[l];
-        gsw_place_advance(w->g, &next, ASK_ENTRIES);
-        row[l] = array_line(set, &at[l]) + at[l].x;
-        ahead[l] = next.inside ? array_line(set, &next) + next.x : row[l];
-    }
-    for (int32_t t = 0; t < set->count; t++) {
-        const gsw_tap *tap = &set->tap[t];
-        const double *values = set->matrix->array.values[tap->source];
-        if (tap->slot < 0 || !values)
-            continue;
-        const double *from[LANES];
-        double *rows[LANES];
-        for (int l = 0; l < LANES; l++) {
-            from[l] = deep[l] ? values + (row[l] + tap->shift) : zeros;
-            rows[l] = to + l * pitch + tap->slot * LANES;
-            __builtin_prefetch(values + (ahead[l] + tap->shift));
-        }
-        transpose_f64(from, rows);
-    }
-}
-
-/* Whether eight rows from `row` on hold every tap, so that their entries are a matrix of 8 x taps.
- * If so, *k is its first entry. Needs int32 indices; the loads stay in the arrays. */
-static inline int eight_full_rows(const worker *w, const gsw_tap_set *set, int64_t row,
-                                  int64_t *k) {
-    const gsw_csr *csr = &set->matrix->csr;
-    const int32_t *row_ptr = (const int32_t *)csr->row_ptr + row;
-    const vec_index lengths = *(const vec_index *)(row_ptr + 1) - *(const vec_index *)row_ptr;
-    vec_index differ = lengths ^ set->count;
-    *k = row_ptr[0] - csr->base;
-    if (*k < 0 || *k + 8 * (int64_t)set->count + LANES > csr->nonzeros)
-        return 0;
-    const int32_t *columns = (const int32_t *)csr->columns + *k;
-    const int32_t first = (int32_t)row + csr->base;
-    for (int32_t t = 0; t < set->count; t += LANES) {
-        const vec_index expected = *(const vec_index *)(w->tap_step + t) + first;
-        const vec_index valid = *(const vec_index *)(w->tap_valid + t);
-        for (int32_t i = 0; i < LANES; i++)
-            differ |= (*(const vec_index *)(columns + i * set->count + t) ^ (expected + i)) & valid;
-    }
-    return none_set(differ);
-}
-
-/* Stages eight steps from CSR for the chains whose rows are full, with one transposed square per
- * step and eight taps. Returns the bit set of the chains that it staged. */
-static uint8_t stage_csr_square(const worker *w, const gsw_tap_set *set, const gsw_place at[LANES],
-                                const int deep[LANES], double *to) {
-    const gsw_csr *csr = &set->matrix->csr;
-    const int64_t count = set->count;
-    const double *values[LANES];
-    uint8_t full = 0;
-    for (int l = 0; l < LANES; l++) {
-        int64_t k;
-        if (at[l].inside)
-            prefetch_rows(w->g, csr, at[l], count);
-        if (!deep[l] || !eight_full_rows(w, set, at[l].row + at[l].x, &k))
-            continue;
-        full |= (uint8_t)(1 << l);
-        values[l] = (const double *)csr->values + k;
-    }
-    for (int64_t s = 0; s < LANES && full; s++, to += (int64_t)w->slots * LANES) {
-        for (int64_t t = 0; t < count; t += LANES) {
-            const double *from[LANES];
-            double *rows[LANES], unused[LANES];
-            for (int l = 0; l < LANES; l++) {
-                from[l] = full >> l & 1 ? values[l] + s * count + t : zeros;
-                rows[l] = t + l < count && set->tap[t + l].slot >= 0
-                              ? to + set->tap[t + l].slot * LANES
-                              : unused;
-            }
-            transpose_f64(from, rows);
-        }
-    }
-    return full;
-}
-
-/* How a job's coefficients are brought into step order: one by one, or by transposed squares of
- * arrays or of CSR. */
-typedef enum staging { ONE_BY_ONE, ARRAY_SQUARES, CSR_SQUARES } staging;
-
-static staging staging_of(const gsw_eliminate_job *job) {
-    int arrays = 0, sets = 0;
-    for (int i = 0; i < 2; i++) {
-        if (job->taps[i].count == 0)
-            continue;
-        const gsw_matrix *m = job->taps[i].matrix;
-        sets++;
-        arrays += m->format == GSW_FORMAT_STENCIL && m->array.value_type == GSW_F64;
-    }
-    if (job->chains->chains != LANES)
-        return ONE_BY_ONE;
-    if (arrays == sets)
-        return ARRAY_SQUARES;
-    const gsw_matrix *m = job->taps[0].matrix;
-    return sets == 1 && !job->taps[0].transposed && m->format == GSW_FORMAT_CSR &&
-                   m->csr.index_type == GSW_I32 && m->csr.value_type == GSW_F64
-               ? CSR_SQUARES
-               : ONE_BY_ONE;
-}
-
 /* Stages the part of a chunk that squares can bring. complete[t] receives the bit set of the chains
  * that square t completes. */
 static void stage_squares(worker *w, const pencil *p, int64_t step, int64_t steps,
@@ -499,21 +179,19 @@ static void stage_squares(worker *w, const pencil *p, int64_t step, int64_t step
     const gsw_tap_set *taps = w->job->taps;
     for (int64_t t = 0; t < GSW_ELIMINATE_CHUNK / LANES; t++) {
         complete[t] = 0;
-        if (w->staging == ONE_BY_ONE || (t + 1) * LANES > steps)
+        if (!w->squares || (t + 1) * LANES > steps)
             continue;
         gsw_place at[LANES];
         int deep[LANES];
         for (int l = 0; l < LANES; l++) {
             at[l] = gsw_place_of(w->g, p->first_chain, p->first_plane, step + t * LANES, l);
-            deep[l] = deep_inside(w->g, &at[l], w->margin);
-            complete[t] |= (uint8_t)(deep[l] << l);
+            deep[l] = deep_inside(w->g, &at[l], w->staging.margin);
         }
         double *to = w->chunk + t * LANES * w->slots * LANES;
-        if (w->staging == CSR_SQUARES)
-            complete[t] = stage_csr_square(w, &taps[0], at, deep, to);
-        for (int i = 0; w->staging == ARRAY_SQUARES && i < 2 && complete[t]; i++)
+        complete[t] = UINT8_MAX;
+        for (int i = 0; i < 2 && complete[t]; i++)
             if (taps[i].count > 0)
-                stage_square(w, &taps[i], at, deep, to);
+                complete[t] &= w->rows[i]->stage_square(&w->staging, &taps[i], at, deep, to);
     }
 }
 
@@ -534,7 +212,7 @@ static void stage_chunk(worker *w, const pencil *p, int64_t step, int64_t steps)
         place.inside = place.inside && l < w->g->chains;
         for (int64_t done = 0; done < steps;) {
             const int skip = complete[done / LANES] >> l & 1;
-            const int64_t limit = w->staging ? LANES - done % LANES : steps - done;
+            const int64_t limit = w->squares ? LANES - done % LANES : steps - done;
             const int64_t left = w->g->nx - place.x;
             int64_t stretch = left < limit ? left : limit;
             stretch = stretch < steps - done ? stretch : steps - done;
@@ -905,17 +583,22 @@ static worker worker_of(gsw_eliminate_job *job, double *area) {
                 .misfit = INT64_MAX,
                 .beyond = INT64_MAX};
     w.ring = area + (int64_t)GSW_ELIMINATE_CHUNK * w.slots * LANES;
-    w.staging = (int)staging_of(job);
+    w.staging = (gsw_staging){.g = g, .taps = job->taps, .after = job->after, .slots = w.slots};
+    w.squares = g->chains == LANES;
     int32_t tapped = 0;
-    for (int i = 0; i < 2; i++)
-        for (int32_t t = 0; t < job->taps[i].count; t++)
-            tapped += job->taps[i].tap[t].slot >= 0 &&
-                      (job->taps[i].matrix->format == GSW_FORMAT_CSR ||
-                       job->taps[i].matrix->array.values[job->taps[i].tap[t].source]);
+    for (int i = 0; i < 2; i++) {
+        const gsw_tap_set *set = &job->taps[i];
+        if (set->count == 0)
+            continue;
+        w.rows[i] = gsw_rows_of(&GSW_ISA_FN(gsw_cpu_kernels), set->matrix);
+        w.squares = w.squares && w.rows[i]->has_squares(&w.staging, set);
+        for (int32_t t = 0; t < set->count; t++)
+            tapped += set->tap[t].slot >= 0 && w.rows[i]->couples(set->matrix, set->tap[t].source);
+    }
     w.covered = tapped == w.slots;
     for (int32_t t = 0; t < job->taps[0].count; t++) {
-        w.tap_step[t] = (int32_t)job->taps[0].tap[t].step;
-        w.tap_valid[t] = -1;
+        w.staging.step[t] = (int32_t)job->taps[0].tap[t].step;
+        w.staging.valid[t] = -1;
     }
     for (int part = 0; part < 2; part++) {
         for (int32_t j = 0; j < g->part[part].count; j++) {
@@ -923,8 +606,8 @@ static worker worker_of(gsw_eliminate_job *job, double *area) {
             const int64_t size[3] = {o.dx < 0 ? -o.dx : o.dx, o.dy < 0 ? -o.dy : o.dy,
                                      o.dz < 0 ? -o.dz : o.dz};
             for (int axis = 0; axis < 3; axis++)
-                if (w.margin[axis] < size[axis])
-                    w.margin[axis] = size[axis];
+                if (w.staging.margin[axis] < size[axis])
+                    w.staging.margin[axis] = size[axis];
         }
     }
     return w;

@@ -3,33 +3,12 @@
 #define GSW_CPU_ELIMINATE_H
 
 #include <gridsweep/factor.h>
-#include "common/arrays.h"
 #include "geometry/layout.h"
+#include "cpu/rows/rows.h"
 #include "cpu/sweep/sweep.h"
 
 /* Steps that are staged and eliminated together. */
 enum { GSW_ELIMINATE_CHUNK = 16 };
-
-/* Coefficients of a row during its elimination are the lower part in the order of part[0] of the
- * chains, the diagonal, and the upper part in the order of part[1]. A tap describes the source of
- * coefficient `slot`. It is entry (row, row + step) of the matrix, or (row + step, row) if
- * transposed. */
-typedef struct gsw_tap {
-    gsw_offset offset;
-    int64_t step;   /* dx + nx*(dy + ny*dz) */
-    int64_t shift;  /* from the row's place in an array to the coefficient's */
-    int32_t slot;   /* which coefficient of the row it becomes; -1: none */
-    int32_t source; /* index in the matrix's stencil arrays */
-} gsw_tap;
-
-/* Taps that come from one matrix, in ascending order of offset. */
-typedef struct gsw_tap_set {
-    const gsw_matrix *matrix;
-    int transposed;
-    gsw_array_steps steps; /* where values repeat: y and z are those of the chains */
-    int32_t count;
-    gsw_tap tap[GSW_STENCIL_MAX];
-} gsw_tap_set;
 
 typedef struct gsw_eliminate_job {
     const gsw_chains *chains;

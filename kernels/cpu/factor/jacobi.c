@@ -4,36 +4,17 @@
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
-#include "common/arrays.h"
 #include "common/csr.h"
 #include "contract/error.h"
 #include "common/pivot.h"
 #include "cpu/core/cores.h"
 #include "cpu/factor/factors.h"
+#include "cpu/rows/rows.h"
 
-enum { GRAIN = 16384 }; /* rows: scaling this many takes about as long as waking a thread */
-
-/* The diagonal of a row in *d. Returns 0 where the row's pointers descend or leave the arrays. */
-static int find_diagonal(const gsw_matrix *matrix, int64_t row, double *d) {
-    *d = 0;
-    if (matrix->format == GSW_FORMAT_STENCIL) {
-        const void *values = matrix->array.values[matrix->stencil.center];
-        if (values != NULL)
-            *d = gsw_value_at(values, matrix->array.value_type, gsw_array_at(matrix, row));
-        return 1;
-    }
-    const gsw_csr *csr = &matrix->csr;
-    const int64_t begin = gsw_index_at(csr->row_ptr, csr->index_type, row);
-    const int64_t end = gsw_index_at(csr->row_ptr, csr->index_type, row + 1);
-    if (!gsw_csr_pointers_fit(csr, row, begin, end))
-        return 0;
-    for (int64_t k = begin - csr->base; k < end - csr->base; k++)
-        if (gsw_index_at(csr->columns, csr->index_type, k) - csr->base == row) {
-            *d = gsw_value_at(csr->values, csr->value_type, k);
-            break;
-        }
-    return 1;
-}
+enum {
+    GRAIN = 16384, /* rows: scaling this many takes about as long as waking a thread */
+    SPAN = 256
+};
 
 /* Refuses the first row whose pointers do not fit. */
 static gsw_status refuse_row(gsw_context *context, const gsw_csr *csr, int64_t row) {
@@ -45,24 +26,30 @@ gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const g
                                void *reciprocal) {
     const double shift = factor->options.pivot_shift;
     const int narrows = gsw_factor_narrows(factor, matrix, NULL);
+    const gsw_row_source *rows = gsw_rows_of(context->backend_data, matrix);
     int64_t broken = INT64_MAX, bad = INT64_MAX, beyond = INT64_MAX, shifted = 0;
 #pragma omp parallel for num_threads(gsw_useful_threads(context, factor->points, GRAIN)) \
     reduction(min : broken, bad, beyond) reduction(+ : shifted)
-    for (int64_t row = 0; row < factor->points; row++) {
-        double d;
-        if (!find_diagonal(matrix, row, &d) && row < broken)
-            broken = row;
-        if (gsw_pivot_is_bad(d, 0)) {
-            if (shift > 0) {
-                d = gsw_pivot_shifted(d, shift, 0, 0);
-                shifted++;
-            } else if (row < bad) {
-                bad = row;
+    for (int64_t first = 0; first < factor->points; first += SPAN) {
+        const int64_t left = factor->points - first, count = left < SPAN ? left : SPAN;
+        double diagonal[SPAN];
+        const int64_t misfit = rows->diagonal(matrix, first, count, diagonal);
+        if (misfit >= 0 && misfit < broken)
+            broken = misfit;
+        for (int64_t row = first; row < first + count && misfit < 0; row++) {
+            double d = diagonal[row - first];
+            if (gsw_pivot_is_bad(d, 0)) {
+                if (shift > 0) {
+                    d = gsw_pivot_shifted(d, shift, 0, 0);
+                    shifted++;
+                } else if (row < bad) {
+                    bad = row;
+                }
             }
+            if (narrows && gsw_pivot_is_beyond_f32(d) && row < beyond)
+                beyond = row;
+            gsw_value_put(reciprocal, factor->options.factor_type, row, 1 / d);
         }
-        if (narrows && gsw_pivot_is_beyond_f32(d) && row < beyond)
-            beyond = row;
-        gsw_value_put(reciprocal, factor->options.factor_type, row, 1 / d);
     }
     if (broken != INT64_MAX)
         return refuse_row(context, &matrix->csr, broken);

@@ -43,6 +43,7 @@
 #include "cpu/core/cores.h"
 #include "cpu/core/kernels.h"
 #include "cpu/core/multiply_add.h"
+#include "cpu/rows/rows.h"
 
 #define LINE_BLOCK      64 /* most points solved between two publications */
 #define LINE_BLOCK_MIN  8  /* fewest, unless the line is shorter */
@@ -240,11 +241,16 @@ ALWAYS_INLINE int64_t find_entry(const gsw_csr *csr, gsw_itype type, int64_t row
 
 typedef bool (*solve_span_fn)(const struct plan *plan, struct line *line, const struct span *span);
 
-static solve_span_fn choose_solver(const gsw_matrix *matrix, gsw_dtype vector_type) {
-    const gsw_dtype values = gsw_matrix_value_type(matrix);
-    if (vector_type == GSW_F32)
-        return solve_span_f32;
-    return values == GSW_F32 ? solve_span_mixed : solve_span_f64;
+/* How the spans of one kind of matrix are solved, by types. */
+struct solvers {
+    solve_span_fn f64, mixed, f32;
+};
+
+static solve_span_fn choose_solver(const struct solvers *solvers, gsw_dtype values,
+                                   gsw_dtype vectors) {
+    if (vectors == GSW_F32)
+        return solvers->f32;
+    return values == GSW_F32 ? solvers->mixed : solvers->f64;
 }
 
 /* Waits until `needed` points of a line are solved. Returns false when the solve stops. */
@@ -325,8 +331,8 @@ static void solve_short_lines(struct plan *plan, solve_span_fn solve_span) {
 }
 
 /* Copies the part's offsets, farthest first. It drops offsets that can never stay inside the grid,
- * and those whose array is NULL, because they couple nothing. */
-static void plan_offsets(struct plan *plan) {
+ * and those that couple nothing. */
+static void plan_offsets(struct plan *plan, const gsw_row_source *rows) {
     const gsw_matrix *matrix = plan->matrix;
     const gsw_stencil *stencil = &matrix->stencil;
     const int32_t total = plan->stored > 0 ? stencil->center : stencil->count - 1 - stencil->center;
@@ -339,7 +345,7 @@ static void plan_offsets(struct plan *plan) {
         const int64_t dz = plan->stored * stencil->offsets[e].dz;
         if (llabs(dx) >= plan->nx || llabs(dy) >= plan->ny || llabs(dz) >= plan->nz)
             continue;
-        if (matrix->format == GSW_FORMAT_STENCIL && matrix->array.values[e] == NULL)
+        if (!rows->couples(matrix, e))
             continue;
         const int32_t q = plan->count++;
         plan->dx[q] = dx;
@@ -404,16 +410,16 @@ static int64_t choose_block(const struct plan *plan, int threads) {
     return shared < LINE_BLOCK_MIN ? LINE_BLOCK_MIN : shared;
 }
 
-static gsw_status run_plan(gsw_context *context, struct plan *plan, gsw_dtype vector_type) {
-    const solve_span_fn solve_span = choose_solver(plan->matrix, vector_type);
+static gsw_status run_plan(gsw_context *context, struct plan *plan, solve_span_fn solve_span,
+                           bool lists) {
     /* Solving LINE_GRAIN points takes about as long as waking a thread. */
     const int useful = gsw_useful_threads(context, plan->points, LINE_GRAIN);
     /* Threads share a wave. Only in long lines can they work on waves that follow each other. */
     const int64_t waves = plan->ny + find_shear(plan) * (plan->nz - 1);
     const int64_t most = plan->nx > LINE_SHORT ? plan->lines : (plan->lines + waves - 1) / waves;
     const int threads = most < useful ? (int)most : useful;
-    if (gsw_matrix_is_arrays(plan->matrix) && plan->nx <= LINE_SHORT &&
-        plan->nx * plan->count <= LINE_TERMS && plan->nx * threads <= LINE_TEAM) {
+    if (lists && plan->nx <= LINE_SHORT && plan->nx * plan->count <= LINE_TERMS &&
+        plan->nx * threads <= LINE_TEAM) {
         solve_short_lines(plan, solve_span);
         return GSW_SUCCESS;
     }
@@ -451,8 +457,10 @@ cleanup:
     return status;
 }
 
-gsw_status GSW_ISA_FN(gsw_line)(gsw_context *context, const gsw_matrix *matrix,
-                                const gsw_sptrsv_options *options, const void *b, void *x) {
+/* `lists`: short lines can be solved from lists of terms. */
+static gsw_status solve(gsw_context *context, const gsw_matrix *matrix, const gsw_row_source *rows,
+                        const struct solvers *solvers, bool lists,
+                        const gsw_sptrsv_options *options, const void *b, void *x) {
     struct plan plan = {
         .matrix = matrix,
         .b = b,
@@ -467,6 +475,21 @@ gsw_status GSW_ISA_FN(gsw_line)(gsw_context *context, const gsw_matrix *matrix,
         .stored = options->part == GSW_LOWER ? 1 : -1,
     };
     plan.sign = plan.transpose ? -plan.stored : plan.stored;
-    plan_offsets(&plan);
-    return run_plan(context, &plan, options->vector_type);
+    plan_offsets(&plan, rows);
+    return run_plan(context, &plan,
+                    choose_solver(solvers, gsw_matrix_value_type(matrix), options->vector_type),
+                    lists);
+}
+
+gsw_status GSW_ISA_FN(gsw_line_arrays)(gsw_context *context, const gsw_matrix *matrix,
+                                       const gsw_sptrsv_options *options, const void *b, void *x) {
+    static const struct solvers solvers = {solve_arrays_f64, solve_arrays_mixed, solve_arrays_f32};
+    return solve(context, matrix, &GSW_ISA_FN(gsw_rows_of_arrays), &solvers,
+                 matrix->array.repeat == GSW_REPEAT_NONE, options, b, x);
+}
+
+gsw_status GSW_ISA_FN(gsw_line_csr)(gsw_context *context, const gsw_matrix *matrix,
+                                    const gsw_sptrsv_options *options, const void *b, void *x) {
+    static const struct solvers solvers = {solve_rows_f64, solve_rows_mixed, solve_rows_f32};
+    return solve(context, matrix, &GSW_ISA_FN(gsw_rows_of_csr), &solvers, false, options, b, x);
 }

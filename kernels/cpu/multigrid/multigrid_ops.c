@@ -5,13 +5,13 @@
 #include <string.h>
 #include "contract/context.h"
 #include "reference/host.h"
-#include "common/arrays.h"
 #include "common/csr.h"
 #include "contract/error.h"
 #include "common/line_stencil.h"
 #include "contract/row.h"
 #include "cpu/core/cores.h"
 #include "cpu/core/kernels.h"
+#include "cpu/rows/rows.h"
 #include "multigrid.h"
 #include "reference/levels.h"
 
@@ -34,78 +34,14 @@ static gsw_status cpu_survey(gsw_context *context, const gsw_matrix *matrix, con
     return GSW_SUCCESS;
 }
 
-/* Copies one line of a CSR to the arrays. Returns the first row that does not fit, or -1. */
-static int64_t spread_line(const gsw_matrix *matrix, gsw_dtype type, void *const *arrays, int64_t y,
-                           int64_t z) {
-    const gsw_csr *csr = &matrix->csr;
-    const gsw_itype itype = csr->index_type;
-    const gsw_grid *g = &matrix->grid;
-    gsw_line_stencil line;
-    gsw_line_stencil_make(g, &matrix->stencil, 0, matrix->stencil.count - 1, y, z, &line);
-    for (int64_t x = 0; x < g->nx; x++) {
-        const int64_t row = gsw_grid_row(g, x, y, z);
-        const int64_t first = gsw_index_at(csr->row_ptr, itype, row);
-        const int64_t last = gsw_index_at(csr->row_ptr, itype, row + 1);
-        if (!gsw_csr_pointers_fit(csr, row, first, last))
-            return row;
-        int64_t k = first - csr->base;
-        for (int32_t e = 0; e < matrix->stencil.count; e++)
-            if (arrays[e])
-                gsw_value_put(arrays[e], type, row, 0);
-        for (int i = 0; i < line.count && k < last - csr->base; i++) {
-            if (!gsw_inside_line(&line, i, x, g->nx) ||
-                gsw_index_at(csr->columns, itype, k) - csr->base != row + line.distance[i])
-                continue;
-            if (arrays[line.entry[i]])
-                gsw_value_put(arrays[line.entry[i]], type, row,
-                              gsw_value_at(csr->values, csr->value_type, k));
-            k++;
-        }
-        if (k != last - csr->base)
-            return row;
-    }
-    return -1;
-}
-
-/* The same from arrays whose values repeat. Every row fits. */
-static int64_t spread_repeated(const gsw_matrix *matrix, gsw_dtype type, void *const *arrays,
-                               int64_t y, int64_t z) {
-    const gsw_grid *g = &matrix->grid;
-    const int64_t row = gsw_grid_row(g, 0, y, z), at = gsw_array_line(matrix, y, z);
-    for (int32_t e = 0; e < matrix->stencil.count; e++) {
-        const gsw_offset o = matrix->stencil.offsets[e];
-        const void *from = matrix->array.values[e];
-        const int inside = from != NULL && y + o.dy >= 0 && y + o.dy < g->ny && z + o.dz >= 0 &&
-                           z + o.dz < g->nz;
-        for (int64_t x = 0; arrays[e] && x < g->nx; x++)
-            gsw_value_put(arrays[e], type, row + x,
-                          inside && x + o.dx >= 0 && x + o.dx < g->nx
-                              ? gsw_value_at(from, matrix->array.value_type, at + x)
-                              : 0);
-    }
-    return -1;
-}
-
 static gsw_status cpu_copy_arrays(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                                   void *const *arrays) {
     const gsw_grid *g = &matrix->grid;
     const int threads = gsw_useful_threads(context, points_of(g), SETUP_GRAIN);
-    if (gsw_matrix_is_arrays(matrix)) {
-        kernels_of(context)->copy_lines(threads, matrix, type, arrays);
-        return GSW_SUCCESS;
-    }
-    int64_t (*const spread)(const gsw_matrix *, gsw_dtype, void *const *, int64_t, int64_t) =
-        matrix->format == GSW_FORMAT_CSR ? spread_line : spread_repeated;
-    int64_t misfit = INT64_MAX;
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(min : misfit)
-    for (int64_t line = 0; line < g->ny * g->nz; line++) {
-        const int64_t row = spread(matrix, type, arrays, line % g->ny, line / g->ny);
-        if (row >= 0 && row < misfit)
-            misfit = row;
-    }
-    if (misfit != INT64_MAX)
-        return gsw_row_refuse_misfit(context, matrix->csr.base, NULL, misfit);
-    return GSW_SUCCESS;
+    const gsw_row_source *rows = gsw_rows_of(context->backend_data, matrix);
+    const int64_t misfit = rows->copy(threads, matrix, type, arrays);
+    return misfit < 0 ? GSW_SUCCESS
+                      : gsw_row_refuse_misfit(context, matrix->csr.base, NULL, misfit);
 }
 
 static gsw_status cpu_interpolate(gsw_context *context, const gsw_transfer *transfer,

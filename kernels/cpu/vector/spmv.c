@@ -1,4 +1,5 @@
-/* spmv.c: products with a matrix: y = A x, or the residual y = b - A x.
+/* spmv.c: products with stencil arrays: y = A x, or the residual y = b - A x. Those with a CSR are
+ * in rows/csr.c.
  *
  * A row's products are added in ascending order of the columns, starting from 0 or b. Each addition
  * is a fused multiply-add where the instruction set has one. Stencil arrays are processed line by
@@ -8,11 +9,11 @@
 #include <stdint.h>
 
 #include "common/arrays.h"
-#include "common/csr.h"
 #include "cpu/core/kernels.h"
 #include "cpu/core/multiply_add.h"
 #include "cpu/core/specialized.h"
 #include "cpu/core/strip.h"
+#include "cpu/rows/rows.h"
 
 /* Smaller matrices are not worth waking the other threads. */
 #define SERIAL_LIMIT 8192
@@ -31,9 +32,6 @@
 #endif
 #define GROUP       4096
 #define SHORT_REACH 2
-
-/* Rows of a CSR per task. */
-#define ROWS 2048
 
 /* Points of a line are computed in strips, this many at a time, to hide the latency of the
  * multiply-adds. */
@@ -69,15 +67,14 @@ enum { TERMS = 14, SPAN = 512, PREFETCH = 512 };
 #undef VALUE
 #undef SIMD
 
-void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int count,
-                          int64_t stride, const void *b, const void *x, void *y) {
-    gsw_dtype coefficients = gsw_matrix_value_type(matrix);
+void GSW_ISA_FN(gsw_spmv_arrays)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
+                                 int count, int64_t stride, const void *b, const void *x, void *y) {
     if (vector_type == GSW_F32)
-        multiply_f32_f32(threads, matrix, count, stride, b, x, y);
-    else if (coefficients == GSW_F32)
-        multiply_f64_f32(threads, matrix, count, stride, b, x, y);
+        stencil_rows_f32_f32(threads, matrix, 1, 1, count, stride, b, x, y);
+    else if (matrix->array.value_type == GSW_F32)
+        stencil_rows_f64_f32(threads, matrix, 1, 1, count, stride, b, x, y);
     else
-        multiply_f64_f64(threads, matrix, count, stride, b, x, y);
+        stencil_rows_f64_f64(threads, matrix, 1, 1, count, stride, b, x, y);
 }
 
 void GSW_ISA_FN(gsw_spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
