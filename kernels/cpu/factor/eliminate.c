@@ -80,6 +80,7 @@ typedef struct pencil {
     int64_t index;
     int64_t first_chain, first_plane;
     int64_t steps;
+    int64_t first_record; /* where periods share none */
     double *face;         /* of this pencil: [step][row value][face chain] */
     const double *before; /* face of the pencil before ... */
     int64_t before_steps; /* ... which has that many steps ... */
@@ -98,7 +99,7 @@ typedef struct worker {
     int covered;                   /* every slot has a tap with values */
     int squares;                   /* every tap set can be staged by squares */
     const gsw_row_source *rows[2]; /* of the tap sets */
-    gsw_staging staging;
+    const gsw_staging *staging;
     int64_t mask;      /* ring rows - 1 */
     double *chunk;     /* [step][slot][LANES] */
     double *ring;      /* [step & mask][row value][LANES] */
@@ -158,7 +159,7 @@ static void stage_stretch(worker *w, const gsw_place *place, int64_t stretch, do
     for (int64_t i = 0; !place->inside && i < stretch; i++)
         to[i * pitch + w->center * LANES] = 1;
     for (int i = 0; place->inside && i < 2 && w->job->taps[i].count > 0; i++) {
-        const int64_t misfit = w->rows[i]->stage(&w->staging, &w->job->taps[i], place, stretch, to);
+        const int64_t misfit = w->rows[i]->stage(w->staging, &w->job->taps[i], place, stretch, to);
         if (misfit >= 0 && misfit < w->misfit)
             w->misfit = misfit;
     }
@@ -185,13 +186,13 @@ static void stage_squares(worker *w, const pencil *p, int64_t step, int64_t step
         int deep[LANES];
         for (int l = 0; l < LANES; l++) {
             at[l] = gsw_place_of(w->g, p->first_chain, p->first_plane, step + t * LANES, l);
-            deep[l] = deep_inside(w->g, &at[l], w->staging.margin);
+            deep[l] = deep_inside(w->g, &at[l], w->staging->margin);
         }
         double *to = w->chunk + t * LANES * w->slots * LANES;
         complete[t] = UINT8_MAX;
         for (int i = 0; i < 2 && complete[t]; i++)
             if (taps[i].count > 0)
-                complete[t] &= w->rows[i]->stage_square(&w->staging, &taps[i], at, deep, to);
+                complete[t] &= w->rows[i]->stage_square(w->staging, &taps[i], at, deep, to);
     }
 }
 
@@ -414,15 +415,31 @@ static inline __attribute__((always_inline)) void pack(const worker *w, void *pa
     }
 }
 
+/* Where the records of a step go, in each part; -1 where another step writes them. */
+static void find_records(const worker *w, const pencil *p, int64_t s, int64_t record[2]) {
+    const gsw_records *records = w->job->records;
+    const int64_t nx = w->g->nx, mirror = w->g->pencils - 1 - p->index, back = p->steps - 1 - s;
+    record[0] = p->first_record + s;
+    record[1] = w->g->records - 1 - record[0];
+    if (records->period == NULL)
+        return;
+    record[0] = gsw_record_is_own(&records[0], nx, p->index, s)
+                    ? gsw_record_of(&records[0], nx, p->index, s)
+                    : -1;
+    record[1] = gsw_record_is_own(&records[1], nx, mirror, back)
+                    ? gsw_record_of(&records[1], nx, mirror, back)
+                    : -1;
+}
+
 /* Whether some of these steps have records of their own. */
 static int writes_any(const worker *w, const pencil *p, int64_t step, int64_t steps) {
-    const int64_t mirror = w->g->pencils - 1 - p->index;
-    for (int64_t s = step; s < step + steps; s++)
-        if ((w->job->part[0].packed &&
-             gsw_record_is_own(&w->job->records[0], w->g->nx, p->index, s)) ||
-            (w->job->part[1].packed &&
-             gsw_record_is_own(&w->job->records[1], w->g->nx, mirror, p->steps - 1 - s)))
+    int64_t record[2];
+    for (int64_t s = step; s < step + steps; s++) {
+        find_records(w, p, s, record);
+        if ((w->job->part[0].packed && record[0] >= 0) ||
+            (w->job->part[1].packed && record[1] >= 0))
             return 1;
+    }
     return 0;
 }
 
@@ -430,19 +447,19 @@ static int writes_any(const worker *w, const pencil *p, int64_t step, int64_t st
 static void pack_step(worker *w, const pencil *p, int64_t s, const double *lower,
                       const double *upper, double diagonal[2][LANES]) {
     const gsw_packed_part *part = w->job->part;
-    const gsw_records *records = w->job->records;
-    const int64_t nx = w->g->nx, mirror = w->g->pencils - 1 - p->index, step = p->steps - 1 - s;
+    int64_t record[2];
+    find_records(w, p, s, record);
     const int32_t below = w->center, above = w->slots - 1 - w->center;
     part_mask_f64 fit = (part_f64){0} == 0;
-    if (part[0].packed && gsw_record_is_own(&records[0], nx, p->index, s)) {
-        int64_t index = gsw_record_of(&records[0], nx, p->index, s) * (below + part[0].diagonal);
+    if (part[0].packed && record[0] >= 0) {
+        int64_t index = record[0] * (below + part[0].diagonal);
         if (part[0].diagonal)
             pack(w, part[0].packed, index++, diagonal[0], 0, &fit);
         for (int32_t j = 0; j < below; j++)
             pack(w, part[0].packed, index++, lower + j * LANES, 0, &fit);
     }
-    if (part[1].packed && gsw_record_is_own(&records[1], nx, mirror, step)) {
-        int64_t index = gsw_record_of(&records[1], nx, mirror, step) * (above + part[1].diagonal);
+    if (part[1].packed && record[1] >= 0) {
+        int64_t index = record[1] * (above + part[1].diagonal);
         if (part[1].diagonal)
             pack(w, part[1].packed, index++, diagonal[1], 1, &fit);
         for (int32_t j = 0; j < above; j++)
@@ -537,6 +554,7 @@ static void eliminate_pencil(worker *w, int64_t index) {
     const gsw_eliminate_job *job = w->job;
     const gsw_chains *g = w->g;
     pencil p = pencil_of(job, index, 1);
+    p.first_record = job->records[0].first[index];
     const int64_t absolute = p.first_plane * g->nx;
     p.ghost_end = gsw_ghost_steps(g, p.first_chain, 0) - absolute;
     p.kept_step = first_kept(w, &p);
@@ -546,7 +564,7 @@ static void eliminate_pencil(worker *w, int64_t index) {
     for (int64_t step = 0; step < p.steps; step += GSW_ELIMINATE_CHUNK) {
         const int64_t left = p.steps - step;
         const int64_t steps = left < GSW_ELIMINATE_CHUNK ? left : GSW_ELIMINATE_CHUNK;
-        if (!job->updates && !writes_any(w, &p, step, steps))
+        if (job->records->period != NULL && !writes_any(w, &p, step, steps))
             continue;
         stage_chunk(w, &p, step, steps);
         if (job->updates)
@@ -569,7 +587,7 @@ static void eliminate_pencil(worker *w, int64_t index) {
         gsw_progress_finish(job->progress, index);
 }
 
-static worker worker_of(gsw_eliminate_job *job, double *area) {
+static worker worker_of(gsw_eliminate_job *job, double *area, gsw_staging *staging) {
     const gsw_chains *g = job->chains;
     worker w = {.job = job,
                 .g = g,
@@ -583,7 +601,8 @@ static worker worker_of(gsw_eliminate_job *job, double *area) {
                 .misfit = INT64_MAX,
                 .beyond = INT64_MAX};
     w.ring = area + (int64_t)GSW_ELIMINATE_CHUNK * w.slots * LANES;
-    w.staging = (gsw_staging){.g = g, .taps = job->taps, .after = job->after, .slots = w.slots};
+    w.staging = staging;
+    *staging = (gsw_staging){.g = g, .taps = job->taps, .after = job->after, .slots = w.slots};
     w.squares = g->chains == LANES;
     int32_t tapped = 0;
     for (int i = 0; i < 2; i++) {
@@ -591,14 +610,14 @@ static worker worker_of(gsw_eliminate_job *job, double *area) {
         if (set->count == 0)
             continue;
         w.rows[i] = gsw_rows_of(&GSW_ISA_FN(gsw_cpu_kernels), set->matrix);
-        w.squares = w.squares && w.rows[i]->has_squares(&w.staging, set);
+        w.squares = w.squares && w.rows[i]->has_squares(staging, set);
         for (int32_t t = 0; t < set->count; t++)
             tapped += set->tap[t].slot >= 0 && w.rows[i]->couples(set->matrix, set->tap[t].source);
     }
     w.covered = tapped == w.slots;
     for (int32_t t = 0; t < job->taps[0].count; t++) {
-        w.staging.step[t] = (int32_t)job->taps[0].tap[t].step;
-        w.staging.valid[t] = -1;
+        staging->step[t] = (int32_t)job->taps[0].tap[t].step;
+        staging->valid[t] = -1;
     }
     for (int part = 0; part < 2; part++) {
         for (int32_t j = 0; j < g->part[part].count; j++) {
@@ -606,8 +625,8 @@ static worker worker_of(gsw_eliminate_job *job, double *area) {
             const int64_t size[3] = {o.dx < 0 ? -o.dx : o.dx, o.dy < 0 ? -o.dy : o.dy,
                                      o.dz < 0 ? -o.dz : o.dz};
             for (int axis = 0; axis < 3; axis++)
-                if (w.staging.margin[axis] < size[axis])
-                    w.staging.margin[axis] = size[axis];
+                if (staging->margin[axis] < size[axis])
+                    staging->margin[axis] = size[axis];
         }
     }
     return w;
@@ -621,7 +640,8 @@ void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job) {
     {
         double *area =
             (double *)(void *)((char *)job->work + (size_t)gsw_thread_index() * job->work_bytes);
-        worker w = worker_of(job, area);
+        gsw_staging staging;
+        worker w = worker_of(job, area, &staging);
         int64_t index;
         gsw_progress_join(job->progress);
         while ((index = gsw_progress_take(job->progress)) < job->end)

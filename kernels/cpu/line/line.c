@@ -62,6 +62,8 @@ struct plan {
     const gsw_matrix *matrix;
     const void *b;
     void *x;
+    bool indexed; /* rows of a CSR */
+    bool lists;   /* short lines can be solved from lists of terms */
     bool transpose, unit;
     int64_t nx, ny, nz, points, lines, block;
     int64_t sign;   /* 1 where the sweep runs upward, else -1 */
@@ -69,14 +71,16 @@ struct plan {
     int32_t count, far;
     int64_t dx[GSW_STENCIL_MAX], dy[GSW_STENCIL_MAX], dz[GSW_STENCIL_MAX];
     int64_t distance[GSW_STENCIL_MAX]; /* dx + nx * (dy + ny * dz) */
-    int64_t apart[GSW_STENCIL_MAX];    /* the same between the coefficients of two points */
     int32_t source[GSW_STENCIL_MAX];   /* index in the stencil */
-    int64_t margin[2];                 /* how far they lead along y and z */
+    int64_t margin[3];                 /* how far they lead along y, z and x */
     struct list *list;                 /* of short lines; else NULL */
     int64_t *order;                    /* line of each ticket; NULL: natural order */
     _Atomic int64_t ticket;
     atomic_bool stop;
-    _Atomic int64_t *progress; /* of each line */
+    _Atomic int64_t *progress;      /* of each line */
+    int64_t apart[GSW_STENCIL_MAX]; /* as `distance`, between the coefficients of two points */
+    /* The same as they are stored: dx, and the distance of the columns. */
+    int64_t stored_dx[GSW_STENCIL_MAX], stored_distance[GSW_STENCIL_MAX];
 };
 
 /* The coupling of a row to row + shift. */
@@ -168,9 +172,9 @@ static void span_clip(const struct plan *plan, const struct span *span, int32_t 
 /* Finds where a row (at coordinate x of its line) stores its couplings: position[q], and *diagonal;
  * -1 where it has none. The entries of the part are consumed in the order of the offsets. An entry
  * that remains is out of order or outside the stencil, so the row does not fit. */
-ALWAYS_INLINE bool locate_row(const struct plan *plan, const struct line *line, int64_t row,
-                              int64_t x, gsw_itype type, int64_t *position, int64_t *diagonal) {
-    const gsw_csr *csr = &plan->matrix->csr;
+ALWAYS_INLINE bool locate_row(const struct plan *plan, const gsw_csr *csr, const struct line *line,
+                              int64_t row, int64_t x, gsw_itype type, int64_t *position,
+                              int64_t *diagonal) {
     const int64_t begin = gsw_index_at(csr->row_ptr, type, row) - csr->base;
     const int64_t end = gsw_index_at(csr->row_ptr, type, row + 1) - csr->base;
     const int64_t step = plan->stored;
@@ -180,11 +184,23 @@ ALWAYS_INLINE bool locate_row(const struct plan *plan, const struct line *line, 
     const int64_t own = row + csr->base; /* the column of the diagonal, as it is stored */
     int64_t p = step > 0 ? begin : end - 1;
     int64_t left = end - begin;
-    for (int32_t q = 0; q < plan->count; q++) {
+    bool whole = line->inside && line->edge < 0 && x >= plan->margin[2] &&
+                 x < plan->nx - plan->margin[2] && left > plan->count;
+    if (whole) { /* most rows store all couplings, one after the other */
+        int64_t differ = 0;
+        for (int32_t q = 0; q < plan->count; q++) {
+            position[q] = p + step * q;
+            differ |=
+                gsw_index_at(csr->columns, type, p + step * q) - own - plan->stored_distance[q];
+        }
+        whole = differ == 0;
+        p += whole ? step * plan->count : 0;
+    }
+    for (int32_t q = 0; q < plan->count && !whole; q++) {
         position[q] = -1;
         if (left > 0 && line->stores[q] &&
-            (uint64_t)(x + step * plan->dx[q]) < (uint64_t)plan->nx &&
-            gsw_index_at(csr->columns, type, p) == own + step * plan->distance[q]) {
+            (uint64_t)(x + plan->stored_dx[q]) < (uint64_t)plan->nx &&
+            gsw_index_at(csr->columns, type, p) == own + plan->stored_distance[q]) {
             position[q] = p;
             p += step;
             left--;
@@ -241,16 +257,11 @@ ALWAYS_INLINE int64_t find_entry(const gsw_csr *csr, gsw_itype type, int64_t row
 
 typedef bool (*solve_span_fn)(const struct plan *plan, struct line *line, const struct span *span);
 
-/* How the spans of one kind of matrix are solved, by types. */
-struct solvers {
-    solve_span_fn f64, mixed, f32;
-};
-
-static solve_span_fn choose_solver(const struct solvers *solvers, gsw_dtype values,
-                                   gsw_dtype vectors) {
-    if (vectors == GSW_F32)
-        return solvers->f32;
-    return values == GSW_F32 ? solvers->mixed : solvers->f64;
+static solve_span_fn choose_solver(const gsw_matrix *matrix, gsw_dtype vector_type) {
+    const gsw_dtype values = gsw_matrix_value_type(matrix);
+    if (vector_type == GSW_F32)
+        return solve_span_f32;
+    return values == GSW_F32 ? solve_span_mixed : solve_span_f64;
 }
 
 /* Waits until `needed` points of a line are solved. Returns false when the solve stops. */
@@ -353,9 +364,12 @@ static void plan_offsets(struct plan *plan, const gsw_row_source *rows) {
         plan->dz[q] = dz;
         plan->distance[q] = dx + plan->nx * (dy + plan->ny * dz);
         plan->apart[q] = dx + gsw_array_line(matrix, dy, dz);
+        plan->stored_dx[q] = plan->stored * dx;
+        plan->stored_distance[q] = plan->stored * plan->distance[q];
         plan->source[q] = e;
         plan->margin[0] = llabs(dy) > plan->margin[0] ? llabs(dy) : plan->margin[0];
         plan->margin[1] = llabs(dz) > plan->margin[1] ? llabs(dz) : plan->margin[1];
+        plan->margin[2] = llabs(dx) > plan->margin[2] ? llabs(dx) : plan->margin[2];
         if (dy != 0 || dz != 0)
             plan->far = plan->count;
     }
@@ -370,7 +384,7 @@ static gsw_status report_misfit(gsw_context *context, const struct plan *plan) {
     for (int64_t i = 0; i < plan->lines; i++) {
         line_start(plan, plan->sign > 0 ? i : plan->lines - 1 - i, &line);
         for (int64_t x = 0; x < plan->nx; x++, row++)
-            if (!locate_row(plan, &line, row, x, csr->index_type, position, &diagonal))
+            if (!locate_row(plan, csr, &line, row, x, csr->index_type, position, &diagonal))
                 return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
                                 "row %s does not fit the grid and the stencil",
                                 gsw_row_text(context, csr->base, &plan->matrix->grid, row, text));
@@ -410,15 +424,15 @@ static int64_t choose_block(const struct plan *plan, int threads) {
     return shared < LINE_BLOCK_MIN ? LINE_BLOCK_MIN : shared;
 }
 
-static gsw_status run_plan(gsw_context *context, struct plan *plan, solve_span_fn solve_span,
-                           bool lists) {
+static gsw_status run_plan(gsw_context *context, struct plan *plan, gsw_dtype vector_type) {
+    const solve_span_fn solve_span = choose_solver(plan->matrix, vector_type);
     /* Solving LINE_GRAIN points takes about as long as waking a thread. */
     const int useful = gsw_useful_threads(context, plan->points, LINE_GRAIN);
     /* Threads share a wave. Only in long lines can they work on waves that follow each other. */
     const int64_t waves = plan->ny + find_shear(plan) * (plan->nz - 1);
     const int64_t most = plan->nx > LINE_SHORT ? plan->lines : (plan->lines + waves - 1) / waves;
     const int threads = most < useful ? (int)most : useful;
-    if (lists && plan->nx <= LINE_SHORT && plan->nx * plan->count <= LINE_TERMS &&
+    if (plan->lists && plan->nx <= LINE_SHORT && plan->nx * plan->count <= LINE_TERMS &&
         plan->nx * threads <= LINE_TEAM) {
         solve_short_lines(plan, solve_span);
         return GSW_SUCCESS;
@@ -457,14 +471,14 @@ cleanup:
     return status;
 }
 
-/* `lists`: short lines can be solved from lists of terms. */
 static gsw_status solve(gsw_context *context, const gsw_matrix *matrix, const gsw_row_source *rows,
-                        const struct solvers *solvers, bool lists,
-                        const gsw_sptrsv_options *options, const void *b, void *x) {
+                        bool indexed, const gsw_sptrsv_options *options, const void *b, void *x) {
     struct plan plan = {
         .matrix = matrix,
         .b = b,
         .x = x,
+        .indexed = indexed,
+        .lists = !indexed && matrix->array.repeat == GSW_REPEAT_NONE,
         .transpose = options->transpose != 0,
         .unit = options->unit_diagonal != 0,
         .nx = matrix->grid.nx,
@@ -476,20 +490,15 @@ static gsw_status solve(gsw_context *context, const gsw_matrix *matrix, const gs
     };
     plan.sign = plan.transpose ? -plan.stored : plan.stored;
     plan_offsets(&plan, rows);
-    return run_plan(context, &plan,
-                    choose_solver(solvers, gsw_matrix_value_type(matrix), options->vector_type),
-                    lists);
+    return run_plan(context, &plan, options->vector_type);
 }
 
 gsw_status GSW_ISA_FN(gsw_line_arrays)(gsw_context *context, const gsw_matrix *matrix,
                                        const gsw_sptrsv_options *options, const void *b, void *x) {
-    static const struct solvers solvers = {solve_arrays_f64, solve_arrays_mixed, solve_arrays_f32};
-    return solve(context, matrix, &GSW_ISA_FN(gsw_rows_of_arrays), &solvers,
-                 matrix->array.repeat == GSW_REPEAT_NONE, options, b, x);
+    return solve(context, matrix, &GSW_ISA_FN(gsw_rows_of_arrays), false, options, b, x);
 }
 
 gsw_status GSW_ISA_FN(gsw_line_csr)(gsw_context *context, const gsw_matrix *matrix,
                                     const gsw_sptrsv_options *options, const void *b, void *x) {
-    static const struct solvers solvers = {solve_rows_f64, solve_rows_mixed, solve_rows_f32};
-    return solve(context, matrix, &GSW_ISA_FN(gsw_rows_of_csr), &solvers, false, options, b, x);
+    return solve(context, matrix, &GSW_ISA_FN(gsw_rows_of_csr), true, options, b, x);
 }

@@ -1,4 +1,5 @@
 /* arrays.c: rows of stencil arrays, whose values may repeat (see rows.h). Every row fits. */
+#include <string.h>
 #include "common/csr.h"
 #include "cpu/multigrid/multigrid_kernels.h"
 #include "cpu/rows/rows.h"
@@ -20,10 +21,15 @@ static int couples(const gsw_matrix *matrix, int32_t e) {
 
 static int64_t diagonal(const gsw_matrix *matrix, int64_t first, int64_t count, double *to) {
     const void *values = matrix->array.values[matrix->stencil.center];
-    for (int64_t i = 0; i < count; i++)
-        to[i] = values == NULL ? 0
-                               : gsw_value_at(values, matrix->array.value_type,
-                                              gsw_array_at(matrix, first + i));
+    const gsw_dtype type = matrix->array.value_type;
+    if (values == NULL)
+        memset(to, 0, (size_t)count * sizeof *to);
+    else if (matrix->array.repeat == GSW_REPEAT_NONE)
+        for (int64_t i = 0; i < count; i++)
+            to[i] = gsw_value_at(values, type, first + i);
+    else
+        for (int64_t i = 0; i < count; i++)
+            to[i] = gsw_value_at(values, type, gsw_array_at(matrix, first + i));
     return -1;
 }
 
@@ -45,7 +51,7 @@ static void copy_line(const gsw_matrix *matrix, gsw_dtype type, int32_t e, int64
 
 static int64_t copy(int threads, const gsw_matrix *matrix, gsw_dtype type, void *const *arrays) {
     const gsw_grid *g = &matrix->grid;
-    if (gsw_matrix_is_arrays(matrix)) {
+    if (matrix->array.repeat == GSW_REPEAT_NONE) {
         GSW_ISA_FN(gsw_multigrid_copy)(threads, matrix, type, arrays);
         return -1;
     }
