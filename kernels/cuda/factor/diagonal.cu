@@ -30,6 +30,7 @@
 #include "pack.cuh"
 #include "pack_rows.cuh"
 #include "cuda/factor/factors.cuh"
+#include "cuda/rows/rows.cuh"
 #include "cuda/sweep/slab.cuh"
 #include "cuda/sweep/sweep.cuh"
 #include "cuda/sweep/sweep_plan.cuh"
@@ -51,8 +52,8 @@ bool gsw_cuda_diagonal_alone(const gsw_factor *factor) {
 }
 
 int gsw_cuda_diagonal_suits(const gsw_factor *factor, const gsw_matrix *matrix) {
-    return factor->packed->diagonal_alone && matrix->format == GSW_FORMAT_STENCIL &&
-           matrix->array.value_type == GSW_F64 && matrix->array.values[matrix->stencil.center];
+    return factor->packed->diagonal_alone && array_of(matrix, matrix->stencil.center) &&
+           matrix->array.value_type == GSW_F64;
 }
 
 /* The vector of reciprocal pivots, after the points of the slab below that L reads. */
@@ -70,7 +71,7 @@ static gsw_status open_reciprocal(gsw_context *context, gsw_factor *factor, doub
 
 static gsw_status sweep(gsw_context *context, const gsw_factor *factor, const gsw_matrix *matrix,
                         double *reciprocal) {
-    const void *diagonal = matrix->array.values[matrix->stencil.center];
+    const void *diagonal = array_of(matrix, matrix->stencil.center);
     return gsw_cuda_sweep_pivots(context, factor, static_cast<const double *>(diagonal),
                                  reciprocal);
 }

@@ -2,6 +2,7 @@
 #include <float.h>
 
 #include "cuda/factor/factors.cuh"
+#include "cuda/rows/rows.cuh"
 #include "pack_rows.cuh"
 
 namespace {
@@ -96,14 +97,6 @@ gsw_status launch_fill(gsw_context *context, gsw_factor *factor, const Source &s
     return gsw_cuda_check_launch(context, "the reciprocal diagonal");
 }
 
-template <typename Index, typename Value>
-gsw_status launch_fill_csr(gsw_context *context, gsw_factor *factor, const gsw_csr *csr) {
-    const jacobi_csr<Index, Value> source = {
-        static_cast<const Index *>(csr->row_ptr), static_cast<const Index *>(csr->columns),
-        static_cast<const Value *>(csr->values), csr->nonzeros, csr->base};
-    return launch_fill(context, factor, source);
-}
-
 /* x = b / diagonal for every right-hand side; x may be b. */
 template <typename Value, typename Stored>
 __global__ void __launch_bounds__(THREADS)
@@ -149,20 +142,23 @@ gsw_status launch_apply(gsw_context *context, gsw_factor *factor, int64_t count,
 
 gsw_status gsw_cuda_jacobi_fill(gsw_context *context, gsw_factor *factor,
                                 const gsw_matrix *matrix) {
-    if (matrix->format == GSW_FORMAT_STENCIL) {
-        const void *values = matrix->array.values[matrix->stencil.center];
-        if (matrix->array.value_type == GSW_F64)
+    return with_rows(matrix, [&](auto rows) {
+        using Rows = decltype(rows);
+        using Value = typename Rows::value;
+        if constexpr (Rows::are_arrays) {
+            const void *values = array_of(matrix, matrix->stencil.center);
             return launch_fill(context, factor,
-                               jacobi_array<double>{static_cast<const double *>(values)});
-        return launch_fill(context, factor,
-                           jacobi_array<float>{static_cast<const float *>(values)});
-    }
-    const gsw_csr *csr = &matrix->csr;
-    if (csr->index_type == GSW_I32)
-        return csr->value_type == GSW_F64 ? launch_fill_csr<int32_t, double>(context, factor, csr)
-                                          : launch_fill_csr<int32_t, float>(context, factor, csr);
-    return csr->value_type == GSW_F64 ? launch_fill_csr<int64_t, double>(context, factor, csr)
-                                      : launch_fill_csr<int64_t, float>(context, factor, csr);
+                               jacobi_array<Value>{static_cast<const Value *>(values)});
+        } else {
+            using Index = typename Rows::index;
+            const gsw_csr *csr = csr_of(matrix);
+            return launch_fill(context, factor,
+                               jacobi_csr<Index, Value>{static_cast<const Index *>(csr->row_ptr),
+                                                        static_cast<const Index *>(csr->columns),
+                                                        static_cast<const Value *>(csr->values),
+                                                        csr->nonzeros, csr->base});
+        }
+    });
 }
 
 gsw_status gsw_cuda_jacobi_apply(gsw_context *context, gsw_factor *factor, int64_t count,

@@ -20,6 +20,7 @@
 
 #include "pack.cuh"
 #include "pack_kernels.cuh"
+#include "cuda/rows/rows.cuh"
 
 namespace {
 
@@ -361,18 +362,14 @@ gsw_status launch_csr(gsw_context *context, const gsw_factor *factor, pack_plan 
 template <typename Stored>
 gsw_status launch_part(gsw_context *context, const gsw_factor *factor, pack_plan *plan,
                        const pack_origin *origin) {
-    const gsw_matrix *matrix = origin->matrix;
-    if (matrix->format == GSW_FORMAT_STENCIL)
-        return matrix->array.value_type == GSW_F64
-                   ? launch_arrays<Stored, double>(context, factor, plan, origin)
-                   : launch_arrays<Stored, float>(context, factor, plan, origin);
-    if (matrix->csr.index_type == GSW_I32)
-        return matrix->csr.value_type == GSW_F64
-                   ? launch_csr<Stored, int32_t, double>(context, factor, plan, origin)
-                   : launch_csr<Stored, int32_t, float>(context, factor, plan, origin);
-    return matrix->csr.value_type == GSW_F64
-               ? launch_csr<Stored, int64_t, double>(context, factor, plan, origin)
-               : launch_csr<Stored, int64_t, float>(context, factor, plan, origin);
+    return with_rows(origin->matrix, [&](auto rows) {
+        using Rows = decltype(rows);
+        using Value = typename Rows::value;
+        if constexpr (Rows::are_arrays)
+            return launch_arrays<Stored, Value>(context, factor, plan, origin);
+        else
+            return launch_csr<Stored, typename Rows::index, Value>(context, factor, plan, origin);
+    });
 }
 
 /* ---- Unpacking --------------------------------------------------------------------------------

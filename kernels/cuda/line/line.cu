@@ -5,6 +5,7 @@
  * pointers and columns as well. Of stencil arrays, the part's arrays are read. There is no
  * analysis. Between solves only the progress counters are kept: 8 bytes per line. */
 #include "common/csr.h"
+#include "cuda/rows/rows.cuh"
 #include "line.cuh"
 #include "line_plan.cuh"
 #include "cuda/device/test_hooks.h"
@@ -193,8 +194,7 @@ static gsw_status make_plan(gsw_context *context, const gsw_matrix *matrix,
     plan->transpose = options->transpose != 0;
     plan->unit = options->unit_diagonal != 0;
     plan_terms(shape, plan);
-    if (matrix->format == GSW_FORMAT_CSR) {
-        const gsw_csr *csr = &matrix->csr;
+    if (const gsw_csr *csr = csr_of(matrix)) {
         plan_csr(&g, matrix, options->part, mirrored, plan);
         plan->index_type = csr->index_type;
         plan->index_base = csr->base;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "multigrid.cuh"
+#include "cuda/rows/rows.cuh"
 #include "cuda/vector/near.cuh"
 
 namespace {
@@ -48,8 +49,7 @@ inline level_matrix level_matrix_of(const gsw_matrix *matrix) {
         m.dx[e] = (int16_t)o.dx;
         m.dy[e] = (int16_t)o.dy;
         m.dz[e] = (int16_t)o.dz;
-        if (matrix->format == GSW_FORMAT_STENCIL)
-            m.values[e] = matrix->array.values[e];
+        m.values[e] = array_of(matrix, e);
         if (m.values[e] && abs(o.dx) <= NEAR_REACH && abs(o.dy) <= NEAR_REACH &&
             abs(o.dz) <= NEAR_REACH)
             m.needed[e] = (uint16_t)all_needs(o.dx, o.dy, o.dz);
@@ -58,7 +58,7 @@ inline level_matrix level_matrix_of(const gsw_matrix *matrix) {
 }
 
 inline bool holds_f32(const gsw_matrix *matrix) {
-    return matrix->format == GSW_FORMAT_STENCIL && matrix->array.value_type == GSW_F32;
+    return !csr_of(matrix) && matrix->array.value_type == GSW_F32;
 }
 
 struct point {

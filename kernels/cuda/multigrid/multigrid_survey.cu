@@ -313,7 +313,7 @@ gsw_status gsw_cuda_copy_arrays(gsw_context *context, const gsw_matrix *matrix, 
     const gsw_grid *g = &matrix->grid;
     const int64_t rows = g->nx * g->ny * g->nz;
     cudaStream_t stream = gsw_cuda_of(context)->stream;
-    if (matrix->format == GSW_FORMAT_CSR)
+    if (csr_of(matrix))
         return type == GSW_F64 ? copy_from_csr<double>(context, matrix, rows, arrays)
                                : copy_from_csr<float>(context, matrix, rows, arrays);
     const level_matrix from = level_matrix_of(matrix);

@@ -7,6 +7,7 @@
 
 #include "common/csr.h"
 #include "cuda/device/launch.cuh"
+#include "cuda/rows/rows.cuh"
 #include "near_terms.cuh"
 #include "spmv.cuh"
 #include "cuda/device/sums.cuh"
@@ -388,28 +389,32 @@ bool launched_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass
     return true;
 }
 
-template <typename Coefficient>
+template <typename Coefficient, typename Index>
 cudaError_t csr_several(gsw_context *context, const gsw_csr *csr, int count, const double *x,
                         double *y, int64_t stride) {
     return in_groups(count, [&](auto n, int first) {
-        const auto launch = csr->index_type == GSW_I32
-                                ? launch_csr<double, Coefficient, int32_t, n.value>
-                                : launch_csr<double, Coefficient, int64_t, n.value>;
-        return launch(gsw_cuda_of(context), csr, nullptr, x + first * stride, y + first * stride,
-                      stride);
+        return launch_csr<double, Coefficient, Index, n.value>(
+            gsw_cuda_of(context), csr, nullptr, x + first * stride, y + first * stride, stride);
     });
 }
 
 /* ---- choosing among them ---- */
 
-template <typename Value, typename Coefficient>
+template <typename Value>
 cudaError_t multiply(const gsw_cuda *cuda, const gsw_matrix *matrix, const void *b, const void *x,
                      void *y) {
-    if (matrix->format == GSW_FORMAT_STENCIL)
-        return launch_terms<Value>(cuda, gather_terms<Coefficient>(matrix), b != nullptr, b, x, y);
-    if (matrix->csr.index_type == GSW_I32)
-        return launch_csr<Value, Coefficient, int32_t>(cuda, &matrix->csr, b, x, y);
-    return launch_csr<Value, Coefficient, int64_t>(cuda, &matrix->csr, b, x, y);
+    return with_rows(matrix, [&](auto rows) {
+        using Rows = decltype(rows);
+        using Coefficient = typename Rows::value;
+        if constexpr (sizeof(Coefficient) > sizeof(Value))
+            return cudaErrorInvalidValue; /* refused before */
+        else if constexpr (Rows::are_arrays)
+            return launch_terms<Value>(cuda, gather_terms<Coefficient>(matrix), b != nullptr, b, x,
+                                       y);
+        else
+            return launch_csr<Value, Coefficient, typename Rows::index>(cuda, csr_of(matrix), b, x,
+                                                                        y);
+    });
 }
 
 } // namespace
@@ -417,32 +422,28 @@ cudaError_t multiply(const gsw_cuda *cuda, const gsw_matrix *matrix, const void 
 gsw_status gsw_cuda_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
                          const void *b, const void *x, void *y) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
-    cudaError_t error;
-    gsw_dtype coefficients = gsw_matrix_value_type(matrix);
-    if (vector_type == GSW_F32)
-        error = multiply<float, float>(cuda, matrix, b, x, y);
-    else if (coefficients == GSW_F32)
-        error = multiply<double, float>(cuda, matrix, b, x, y);
-    else
-        error = multiply<double, double>(cuda, matrix, b, x, y);
+    const cudaError_t error = vector_type == GSW_F32 ? multiply<float>(cuda, matrix, b, x, y)
+                                                     : multiply<double>(cuda, matrix, b, x, y);
     return gsw_cuda_check(context, error, "a product with a matrix");
 }
 
 gsw_status gsw_cuda_multiply(gsw_context *context, const gsw_matrix *matrix, int count,
                              const double *x, double *y, int64_t stride) {
-    const bool csr = matrix->format == GSW_FORMAT_CSR;
-    const gsw_dtype type = csr ? matrix->csr.value_type : matrix->array.value_type;
     cudaError_t error = cudaSuccess;
-    if (count > 1 && csr)
-        error = type == GSW_F32 ? csr_several<float>(context, &matrix->csr, count, x, y, stride)
-                                : csr_several<double>(context, &matrix->csr, count, x, y, stride);
-    else if (count == 1 ||
-             !(type == GSW_F32
-                   ? launched_several<float>(context, matrix, count, x, y, stride, &error)
-                   : launched_several<double>(context, matrix, count, x, y, stride, &error)))
-        for (int j = 0; j < count; j++)
-            GSW_TRY(
-                gsw_cuda_spmv(context, matrix, GSW_F64, nullptr, x + j * stride, y + j * stride));
+    const bool launched =
+        count > 1 && with_rows(matrix, [&](auto rows) {
+            using Rows = decltype(rows);
+            using Coefficient = typename Rows::value;
+            if constexpr (Rows::are_arrays) {
+                return launched_several<Coefficient>(context, matrix, count, x, y, stride, &error);
+            } else {
+                error = csr_several<Coefficient, typename Rows::index>(context, csr_of(matrix),
+                                                                       count, x, y, stride);
+                return true;
+            }
+        });
+    for (int j = 0; j < count && !launched; j++)
+        GSW_TRY(gsw_cuda_spmv(context, matrix, GSW_F64, nullptr, x + j * stride, y + j * stride));
     return gsw_cuda_check(context, error, "products with a matrix");
 }
 
@@ -451,10 +452,13 @@ gsw_status gsw_cuda_multiply_pass(gsw_context *context, const gsw_matrix *matrix
                                   gsw_krylov_state *const *states) {
     const gsw_grid *g = &matrix->grid;
     cudaError_t error;
-    if (matrix->format == GSW_FORMAT_STENCIL &&
-        (matrix->array.value_type == GSW_F32
-             ? launched_pass<float>(context, matrix, pass, count, x, y, stride, states, &error)
-             : launched_pass<double>(context, matrix, pass, count, x, y, stride, states, &error)))
+    if (with_rows(matrix, [&](auto rows) {
+            using Rows = decltype(rows);
+            if constexpr (Rows::are_arrays)
+                return launched_pass<typename Rows::value>(context, matrix, pass, count, x, y,
+                                                           stride, states, &error);
+            return false;
+        }))
         return gsw_cuda_check(context, error, "products with a matrix");
     GSW_TRY(gsw_cuda_multiply(context, matrix, count, x, y, stride));
     for (int j = 0; j < count; j++) {
@@ -496,10 +500,13 @@ gsw_status gsw_cuda_judge(gsw_context *context, const gsw_matrix *matrix, const 
                           const double *x, double *r, double *sums, int *done) {
     gsw_cuda *cuda = gsw_cuda_of(context);
     cudaError_t error;
-    *done = matrix->format == GSW_FORMAT_STENCIL &&
-            (matrix->array.value_type == GSW_F32
-                 ? launched_judge<float>(context, matrix, b, x, r, cuda->sum, &error)
-                 : launched_judge<double>(context, matrix, b, x, r, cuda->sum, &error));
+    *done = with_rows(matrix, [&](auto rows) {
+        using Rows = decltype(rows);
+        if constexpr (Rows::are_arrays)
+            return launched_judge<typename Rows::value>(context, matrix, b, x, r, cuda->sum,
+                                                        &error);
+        return false;
+    });
     if (!*done)
         return GSW_SUCCESS;
     GSW_TRY(gsw_cuda_check(context, error, "a residual"));
