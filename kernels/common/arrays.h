@@ -1,5 +1,5 @@
-/* arrays.h: where stencil arrays hold the coefficients of a point. Kernels go along x with steps of 1;
- * these are the steps from one line, and from one plane, to the next. */
+/* arrays.h: where stencil arrays hold the coefficients of a point. Kernels go along x with steps of
+ * 1; these are the steps from one line, and from one plane, to the next. */
 #ifndef GSW_ARRAYS_H
 #define GSW_ARRAYS_H
 

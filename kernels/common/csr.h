@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 #include <gridsweep/matrix.h>
+#include "common/elements.h"
 
 /* Entry i of an index array. Pass the type as a constant where the loop is hot. */
 static inline int64_t gsw_index_at(const void *array, gsw_itype type, int64_t i) {
@@ -22,7 +23,14 @@ static inline void gsw_index_put(void *array, gsw_itype type, int64_t i, int64_t
 
 /* Entry i of a value array. */
 static inline double gsw_value_at(const void *array, gsw_dtype type, int64_t i) {
-    return type == GSW_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+    switch (type) {
+#define GSW_AT(dtype, ctype, name)                                                                 \
+    case dtype:                                                                                    \
+        return (double)((const ctype *)array)[i];
+        GSW_ELEMENTS(GSW_AT)
+#undef GSW_AT
+    }
+    return 0;
 }
 
 /* Whether entry k is a stored zero, which is no coupling. A CSR without values has none. */
@@ -31,10 +39,14 @@ static inline int gsw_csr_is_zero(const gsw_csr *csr, int64_t k) {
 }
 
 static inline void gsw_value_put(void *array, gsw_dtype type, int64_t i, double value) {
-    if (type == GSW_F64)
-        ((double *)array)[i] = value;
-    else
-        ((float *)array)[i] = (float)value;
+    switch (type) {
+#define GSW_PUT(dtype, ctype, name)                                                                \
+    case dtype:                                                                                    \
+        ((ctype *)array)[i] = (ctype)value;                                                        \
+        break;
+        GSW_ELEMENTS(GSW_PUT)
+#undef GSW_PUT
+    }
 }
 
 /* The type of a matrix's coefficients. */

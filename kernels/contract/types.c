@@ -5,9 +5,17 @@
 #include <gridsweep/matrix.h>
 #include <gridsweep/sptrsv.h>
 #include <gridsweep/status.h>
+#include "common/elements.h"
 
 size_t gsw_dtype_size(gsw_dtype type) {
-    return type == GSW_F32 ? sizeof(float) : sizeof(double);
+    switch (type) {
+#define GSW_SIZE(dtype, ctype, name)                                                               \
+    case dtype:                                                                                    \
+        return sizeof(ctype);
+        GSW_ELEMENTS(GSW_SIZE)
+#undef GSW_SIZE
+    }
+    return sizeof(double);
 }
 
 size_t gsw_itype_size(gsw_itype type) {

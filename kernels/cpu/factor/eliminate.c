@@ -416,7 +416,8 @@ static inline __attribute__((always_inline)) void pack(const worker *w, void *pa
 }
 
 /* Where the records of a step go, in each part; -1 where another step writes them. */
-static void find_records(const worker *w, const pencil *p, int64_t s, int64_t record[2]) {
+static inline __attribute__((always_inline)) void find_records(const worker *w, const pencil *p,
+                                                               int64_t s, int64_t record[2]) {
     const gsw_records *records = w->job->records;
     const int64_t nx = w->g->nx, mirror = w->g->pencils - 1 - p->index, back = p->steps - 1 - s;
     record[0] = p->first_record + s;

@@ -62,6 +62,7 @@ struct plan {
     const gsw_matrix *matrix;
     const void *b;
     void *x;
+    gsw_dtype vectors, coefficients;
     bool indexed; /* rows of a CSR */
     bool lists;   /* short lines can be solved from lists of terms */
     bool transpose, unit;
@@ -237,31 +238,11 @@ ALWAYS_INLINE int64_t find_entry(const gsw_csr *csr, gsw_itype type, int64_t row
     return -1;
 }
 
-#define LINE_REAL         double
-#define LINE_VALUE        double
-#define LINE_FN(name)     name##_f64
-#define LINE_MULTIPLY_ADD multiply_add_f64
-#include "line_block.inc"
+#define GSW_PAIRS "cpu/line/line_block.inc"
+#include "cpu/core/typed.inc"
 
-#define LINE_REAL         double
-#define LINE_VALUE        float
-#define LINE_FN(name)     name##_mixed
-#define LINE_MULTIPLY_ADD multiply_add_f64
-#include "line_block.inc"
-
-#define LINE_REAL         float
-#define LINE_VALUE        float
-#define LINE_FN(name)     name##_f32
-#define LINE_MULTIPLY_ADD multiply_add_f32
-#include "line_block.inc"
-
-typedef bool (*solve_span_fn)(const struct plan *plan, struct line *line, const struct span *span);
-
-static solve_span_fn choose_solver(const gsw_matrix *matrix, gsw_dtype vector_type) {
-    const gsw_dtype values = gsw_matrix_value_type(matrix);
-    if (vector_type == GSW_F32)
-        return solve_span_f32;
-    return values == GSW_F32 ? solve_span_mixed : solve_span_f64;
+static bool solve_span(const struct plan *plan, struct line *line, const struct span *span) {
+    return GSW_CALL_PAIR(solve_span, plan->vectors, plan->coefficients, plan, line, span);
 }
 
 /* Waits until `needed` points of a line are solved. Returns false when the solve stops. */
@@ -292,7 +273,7 @@ static bool await_neighbours(struct plan *plan, const struct line *line, int64_t
 }
 
 /* The work of one thread. Returns false when it found a row that does not fit. */
-static bool solve_lines(struct plan *plan, solve_span_fn solve_span) {
+static bool solve_lines(struct plan *plan) {
     struct line line = {0};
     for (;;) {
         const int64_t ticket = atomic_fetch_add_explicit(&plan->ticket, 1, memory_order_relaxed);
@@ -317,7 +298,7 @@ static bool solve_lines(struct plan *plan, solve_span_fn solve_span) {
 
 /* Solves all lines, those that are inside from a list, several at a time. A plane counts as one
  * line if it has few points. */
-static void solve_short_lines(struct plan *plan, solve_span_fn solve_span) {
+static void solve_short_lines(struct plan *plan) {
     const int64_t nx = plan->nx, rows = nx * plan->ny <= LINE_SHORT ? plan->ny : 1;
     struct line line = {0};
     struct list list;
@@ -424,8 +405,7 @@ static int64_t choose_block(const struct plan *plan, int threads) {
     return shared < LINE_BLOCK_MIN ? LINE_BLOCK_MIN : shared;
 }
 
-static gsw_status run_plan(gsw_context *context, struct plan *plan, gsw_dtype vector_type) {
-    const solve_span_fn solve_span = choose_solver(plan->matrix, vector_type);
+static gsw_status run_plan(gsw_context *context, struct plan *plan) {
     /* Solving LINE_GRAIN points takes about as long as waking a thread. */
     const int useful = gsw_useful_threads(context, plan->points, LINE_GRAIN);
     /* Threads share a wave. Only in long lines can they work on waves that follow each other. */
@@ -434,7 +414,7 @@ static gsw_status run_plan(gsw_context *context, struct plan *plan, gsw_dtype ve
     const int threads = most < useful ? (int)most : useful;
     if (plan->lists && plan->nx <= LINE_SHORT && plan->nx * plan->count <= LINE_TERMS &&
         plan->nx * threads <= LINE_TEAM) {
-        solve_short_lines(plan, solve_span);
+        solve_short_lines(plan);
         return GSW_SUCCESS;
     }
     const size_t lines = (size_t)plan->lines;
@@ -461,7 +441,7 @@ static gsw_status run_plan(gsw_context *context, struct plan *plan, gsw_dtype ve
 #pragma omp parallel num_threads(threads) reduction(&& : fits)
     {
         gsw_thread_begins(began);
-        fits = solve_lines(plan, solve_span);
+        fits = solve_lines(plan);
     }
     status = fits ? GSW_SUCCESS : report_misfit(context, plan);
 
@@ -479,6 +459,8 @@ static gsw_status solve(gsw_context *context, const gsw_matrix *matrix, const gs
         .x = x,
         .indexed = indexed,
         .lists = !indexed && matrix->array.repeat == GSW_REPEAT_NONE,
+        .vectors = options->vector_type,
+        .coefficients = gsw_matrix_value_type(matrix),
         .transpose = options->transpose != 0,
         .unit = options->unit_diagonal != 0,
         .nx = matrix->grid.nx,
@@ -490,7 +472,7 @@ static gsw_status solve(gsw_context *context, const gsw_matrix *matrix, const gs
     };
     plan.sign = plan.transpose ? -plan.stored : plan.stored;
     plan_offsets(&plan, rows);
-    return run_plan(context, &plan, options->vector_type);
+    return run_plan(context, &plan);
 }
 
 gsw_status GSW_ISA_FN(gsw_line_arrays)(gsw_context *context, const gsw_matrix *matrix,

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "multigrid_kernels.h"
+#include "common/elements.h"
 #include "cpu/core/multiply_add.h"
 /* Lines are short, and few are aligned: with 64 bytes a cycle takes a quarter longer. */
 #if defined(__AVX__)
@@ -132,40 +133,21 @@ static const int32_t mask_f32[12] = {0, 0, 0, 0, -1, -1, -1, -1};
 #define SHUFFLE_f32(a, b, which) __builtin_shufflevector(a, b, which##_4)
 #endif
 
-#define VALUE       double
-#define TYPED(name) name##_f64
-#include "multigrid_lines.inc"
-#include "multigrid_smooth.inc"
-#undef VALUE
-#undef TYPED
-#undef WIDTH
-
-#define VALUE       float
-#define TYPED(name) name##_f32
-#include "multigrid_lines.inc"
-#include "multigrid_smooth.inc"
+#define GSW_VALUES "cpu/multigrid/multigrid_smooth.inc"
+#include "cpu/core/typed.inc"
 
 void GSW_ISA_FN(gsw_multigrid_smooth)(const gsw_smooth_job *job) {
-    if (job->type == GSW_F64)
-        smooth_f64(job);
-    else
-        smooth_f32(job);
+    GSW_CALL_VALUE(smooth, job->type, job);
 }
 
 void GSW_ISA_FN(gsw_multigrid_restrict)(int threads, const gsw_transfer *transfer,
                                         const gsw_matrix *matrix, gsw_dtype type,
                                         void *const *weights, const void *b, const void *x,
                                         void *to) {
-    if (type == GSW_F64)
-        restrict_all_f64(threads, transfer, matrix, weights, b, x, to);
-    else
-        restrict_all_f32(threads, transfer, matrix, weights, b, x, to);
+    GSW_CALL_VALUE(restrict_all, type, threads, transfer, matrix, weights, b, x, to);
 }
 
 void GSW_ISA_FN(gsw_multigrid_prolong)(int threads, const gsw_transfer *transfer, gsw_dtype type,
                                        void *const *weights, const void *from, void *to) {
-    if (type == GSW_F64)
-        prolong_f64(threads, transfer, weights, from, to);
-    else
-        prolong_f32(threads, transfer, weights, from, to);
+    GSW_CALL_VALUE(prolong, type, threads, transfer, weights, from, to);
 }

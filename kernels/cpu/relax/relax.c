@@ -10,6 +10,7 @@
  * computed one by one. */
 #include <stdint.h>
 
+#include "common/elements.h"
 #include "contract/relax_ops.h"
 #include "cpu/core/cores.h"
 #include "cpu/core/kernels.h"
@@ -67,19 +68,9 @@ static int64_t lines_alike(const gsw_relax_job *job, const box *now, int64_t y) 
     return (now->end[1] < last ? now->end[1] : last) - y;
 }
 
-#define VALUE      double
-#define SIMD(name) name##_f64
-#include "cpu/core/short_lines.inc"
-#include "relax_tile.inc"
-
-#define VALUE      float
-#define SIMD(name) name##_f32
-#include "cpu/core/short_lines.inc"
-#include "relax_tile.inc"
+#define GSW_VALUES "cpu/relax/relax_tile.inc"
+#include "cpu/core/typed.inc"
 
 void GSW_ISA_FN(gsw_relax)(int threads, const gsw_relax_job *job) {
-    if (job->pass->matrix->array.value_type == GSW_F32)
-        sweep_tiles_f32(threads, job);
-    else
-        sweep_tiles_f64(threads, job);
+    GSW_CALL_VALUE(sweep_tiles, job->pass->matrix->array.value_type, threads, job);
 }

@@ -24,9 +24,8 @@ static int64_t diagonal(const gsw_matrix *matrix, int64_t first, int64_t count, 
     const gsw_dtype type = matrix->array.value_type;
     if (values == NULL)
         memset(to, 0, (size_t)count * sizeof *to);
-    else if (matrix->array.repeat == GSW_REPEAT_NONE)
-        for (int64_t i = 0; i < count; i++)
-            to[i] = gsw_value_at(values, type, first + i);
+    else if (matrix->array.repeat == GSW_REPEAT_NONE && type == GSW_F64)
+        memcpy(to, (const double *)values + first, (size_t)count * sizeof *to);
     else
         for (int64_t i = 0; i < count; i++)
             to[i] = gsw_value_at(values, type, gsw_array_at(matrix, first + i));
@@ -120,13 +119,15 @@ static uint8_t stage_square(const gsw_staging *s, const gsw_tap_set *set, const 
     uint8_t done = 0;
     for (int l = 0; l < LANES; l++)
         done |= (uint8_t)(deep[l] << l);
-    for (int l = 0; l < LANES && done; l++) {
+    if (!done)
+        return 0;
+    for (int l = 0; l < LANES; l++) {
         gsw_place next = at[l];
         gsw_place_advance(s->g, &next, GSW_ROWS_AHEAD);
         row[l] = array_line(set, &at[l]) + at[l].x;
         ahead[l] = next.inside ? array_line(set, &next) + next.x : row[l];
     }
-    for (int32_t t = 0; t < set->count && done; t++) {
+    for (int32_t t = 0; t < set->count; t++) {
         const gsw_tap *tap = &set->tap[t];
         const double *values = set->matrix->array.values[tap->source];
         if (tap->slot < 0 || !values)

@@ -9,6 +9,7 @@
 #define VALUE      double
 #define SIMD(name) name##_f64
 #include "cpu/core/simd.h"
+#undef PART_LANES
 #undef VALUE
 #undef SIMD
 
@@ -37,30 +38,13 @@ static int couples(const gsw_matrix *matrix, int32_t e) {
 
 enum { SERIAL_LIMIT = 8192, ROWS = 2048 /* per task */ };
 
-#define VALUE       double
-#define SIMD(name)  name##_f64
-#define COEFFICIENT double
-#define TYPED(name) name##_f64_f64
-#include "csr_product.inc"
-#define VALUE       double
-#define SIMD(name)  name##_f64
-#define COEFFICIENT float
-#define TYPED(name) name##_f64_f32
-#include "csr_product.inc"
-#define VALUE       float
-#define SIMD(name)  name##_f32
-#define COEFFICIENT float
-#define TYPED(name) name##_f32_f32
-#include "csr_product.inc"
+#define GSW_PAIRS "cpu/rows/csr_product.inc"
+#include "cpu/core/typed.inc"
 
 static void spmv(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int count,
                  int64_t stride, const void *b, const void *x, void *y) {
-    if (vector_type == GSW_F32)
-        csr_rows_f32_f32(threads, &matrix->csr, count, stride, b, x, y);
-    else if (matrix->csr.value_type == GSW_F32)
-        csr_rows_f64_f32(threads, &matrix->csr, count, stride, b, x, y);
-    else
-        csr_rows_f64_f64(threads, &matrix->csr, count, stride, b, x, y);
+    GSW_CALL_PAIR(csr_rows, vector_type, matrix->csr.value_type, threads, &matrix->csr, count,
+                  stride, b, x, y);
 }
 
 /* ---- Copies -----------------------------------------------------------------------------------

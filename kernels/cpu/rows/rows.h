@@ -71,9 +71,8 @@ typedef struct gsw_row_source {
     int64_t (*stage)(const gsw_staging *s, const gsw_tap_set *set, const gsw_place *place,
                      int64_t stretch, double *to);
 
-    /* Whether a set can be staged by squares: eight steps of the chains whose couplings all exist
-     * (`deep`), at once. Other chains get zeros. Returns the bit set of the chains that are done.
-     */
+    /* Whether a set can be staged by squares: eight steps at once of the chains whose couplings all
+     * exist (`deep`). Other chains get zeros. Returns the bit set of the chains that are done. */
     int (*has_squares)(const gsw_staging *s, const gsw_tap_set *set);
     uint8_t (*stage_square)(const gsw_staging *s, const gsw_tap_set *set,
                             const gsw_place at[GSW_VECTOR_LANES], const int deep[GSW_VECTOR_LANES],

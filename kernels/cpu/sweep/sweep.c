@@ -29,6 +29,7 @@
  * such pencils without them: the same factor, order of pencils, hand-over and arithmetic. */
 #include <string.h>
 #include "geometry/named_shapes.h"
+#include "common/elements.h"
 #include "cpu/core/kernels.h"
 #include "cpu/core/multiply_add.h"
 #include "cpu/core/specialized.h"
@@ -114,46 +115,9 @@ static int64_t chunk_at(const gsw_sweep_job *job, int64_t nx, int64_t step, int6
     return left < most ? left : most;
 }
 
-/* The code for each vector type, and within it for each type of coefficient. */
-#define PART_LANES GSW_LANES_F64
-#define VALUE      double
-#define SIMD(name) name##_f64
-#include "cpu/core/simd.h"
-#include "cpu/core/wide.inc"
-#include "sweep_stage.inc"
-#define COEFFICIENT double
-#define TYPED(name) name##_f64_f64
-#include "sweep_lines.inc"
-#include "sweep_steps.inc"
-#define COEFFICIENT float
-#define TYPED(name) name##_f64_f32
-#include "sweep_lines.inc"
-#include "sweep_steps.inc"
-#undef PARTS
-#undef PART_LANES
-#undef VALUE
-#undef SIMD
-
-#define PART_LANES GSW_LANES_F32
-#define VALUE      float
-#define SIMD(name) name##_f32
-#include "cpu/core/simd.h"
-#include "cpu/core/wide.inc"
-#include "sweep_stage.inc"
-#define COEFFICIENT float
-#define TYPED(name) name##_f32_f32
-#include "sweep_lines.inc"
-#include "sweep_steps.inc"
-#undef PARTS
-#undef PART_LANES
-#undef VALUE
-#undef SIMD
-
-/* The function for the types of a job. */
-#define OF_TYPES(name, job)                                                                        \
-    ((job)->vector_type == GSW_F32   ? name##_f32_f32                                              \
-     : (job)->factor_type == GSW_F32 ? name##_f64_f32                                              \
-                                     : name##_f64_f64)
+#define GSW_VALUES "cpu/sweep/sweep_stage.inc"
+#define GSW_PAIRS  "cpu/sweep/sweep_steps.inc"
+#include "cpu/core/typed.inc"
 
 void GSW_ISA_FN(gsw_sweep)(const gsw_sweep_job *job) {
     const gsw_chains *g = job->chains;
@@ -167,8 +131,8 @@ void GSW_ISA_FN(gsw_sweep)(const gsw_sweep_job *job) {
         int64_t pencil;
         gsw_progress_join(job->progress);
         if (lines)
-            OF_TYPES(sweep_lines, job)(job);
+            GSW_CALL_PAIR(sweep_lines, job->vector_type, job->factor_type, job);
         while (!lines && (pencil = gsw_progress_take(job->progress)) < job->end)
-            OF_TYPES(sweep_pencil, job)(job, pencil, work);
+            GSW_CALL_PAIR(sweep_pencil, job->vector_type, job->factor_type, job, pencil, work);
     }
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "common/arrays.h"
+#include "common/elements.h"
 #include "cpu/core/kernels.h"
 #include "cpu/core/multiply_add.h"
 #include "cpu/core/specialized.h"
@@ -43,45 +44,19 @@ enum { STRIPS = 4 };
 enum { TERMS = 14, SPAN = 512, PREFETCH = 512 };
 #define STRIP STRIP_VALUES(VALUE)
 
-/* The code for each vector type, and within it for each type of coefficient. */
-#define VALUE      double
-#define SIMD(name) name##_f64
-#include "cpu/core/simd.h"
-#include "cpu/core/short_lines.inc"
-#define COEFFICIENT double
-#define TYPED(name) name##_f64_f64
-#include "spmv_rows.inc"
-#define COEFFICIENT float
-#define TYPED(name) name##_f64_f32
-#include "spmv_rows.inc"
-#undef VALUE
-#undef SIMD
-
-#define VALUE      float
-#define SIMD(name) name##_f32
-#include "cpu/core/simd.h"
-#include "cpu/core/short_lines.inc"
-#define COEFFICIENT float
-#define TYPED(name) name##_f32_f32
-#include "spmv_rows.inc"
-#undef VALUE
-#undef SIMD
+#define GSW_VALUES "cpu/core/short_lines.inc"
+#define GSW_PAIRS  "cpu/vector/spmv_rows.inc"
+#include "cpu/core/typed.inc"
 
 void GSW_ISA_FN(gsw_spmv_arrays)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
                                  int count, int64_t stride, const void *b, const void *x, void *y) {
-    if (vector_type == GSW_F32)
-        stencil_rows_f32_f32(threads, matrix, 1, 1, count, stride, b, x, y);
-    else if (matrix->array.value_type == GSW_F32)
-        stencil_rows_f64_f32(threads, matrix, 1, 1, count, stride, b, x, y);
-    else
-        stencil_rows_f64_f64(threads, matrix, 1, 1, count, stride, b, x, y);
+    GSW_CALL_PAIR(stencil_rows, vector_type, matrix->array.value_type, threads, matrix, 1, 1, count,
+                  stride, b, x, y);
 }
 
 void GSW_ISA_FN(gsw_spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
                                 int64_t step_y, int64_t step_z, const void *b, const void *x,
                                 void *y) {
-    if (vector_type == GSW_F32)
-        stencil_rows_f32_f32(threads, matrix, step_y, step_z, 1, 0, b, x, y);
-    else
-        stencil_rows_f64_f64(threads, matrix, step_y, step_z, 1, 0, b, x, y);
+    GSW_CALL_PAIR(stencil_rows, vector_type, vector_type, threads, matrix, step_y, step_z, 1, 0, b,
+                  x, y);
 }
