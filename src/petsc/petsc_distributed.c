@@ -35,8 +35,7 @@ typedef struct request {
     double wait_limit;
 } request;
 
-/* ---- Options ----------------------------------------------------------------------------------
- */
+/* ---- Options -------------------------------------------------------------------------------- */
 
 static PetscErrorCode read_options(PC pc, gsw_petsc_place *place, request *r) {
     const char *prefix;
@@ -54,8 +53,7 @@ static PetscErrorCode read_options(PC pc, gsw_petsc_place *place, request *r) {
     PetscFunctionReturn(0);
 }
 
-/* ---- Grid, boxes and stencil ------------------------------------------------------------------
- */
+/* ---- Grid, boxes and stencil ---------------------------------------------------------------- */
 
 static PetscErrorCode refuse_coupling(const gsw_petsc_distributed *d, const request *r,
                                       const int64_t bad[2]) {
@@ -211,8 +209,7 @@ static PetscErrorCode find_shape(gsw_petsc_distributed *d, const gsw_petsc_place
     PetscFunctionReturn(0);
 }
 
-/* ---- The library's objects --------------------------------------------------------------------
- */
+/* ---- The library's objects ------------------------------------------------------------------ */
 
 #ifdef GSW_PETSC_MPI
 static gsw_status open_transport(gsw_context *context, MPI_Comm comm, gsw_transport **transport) {

@@ -9,7 +9,7 @@
  * zeros and may fill in. Pivots are never shifted, whatever PETSc's shift type. A bad pivot is an
  * error that names the row. (PETSc can instead end a solve as not converged, but that needs a field
  * that no public function sets.) */
-#include "petsc_factor.h"
+#include "petsc_register.h"
 #include <stdlib.h>
 #include <string.h>
 #include "petsc_place.h"
@@ -23,8 +23,7 @@ typedef struct factor_data {
     int transposed_current; /* does `transposed` hold the values of `factor`? */
 } factor_data;
 
-/* ---- Life and errors --------------------------------------------------------------------------
- */
+/* ---- Life and errors ------------------------------------------------------------------------ */
 
 static void clear(factor_data *data) {
     gsw_factor_destroy(data->transposed);
@@ -34,16 +33,13 @@ static void clear(factor_data *data) {
 }
 
 static PetscErrorCode destroy_data(void *pointer) {
-    PetscFunctionBegin;
     clear(pointer);
     free(pointer);
-    PetscFunctionReturn(0);
+    return 0;
 }
 
 static PetscErrorCode get_data(Mat factor, factor_data **data) {
-    PetscFunctionBegin;
-    PetscCall(gsw_petsc_data((PetscObject)factor, "factor", (void **)data));
-    PetscFunctionReturn(0);
+    return gsw_petsc_data((PetscObject)factor, "factor", (void **)data);
 }
 
 /* Reports errors with the kind of the factors. */
@@ -53,8 +49,7 @@ static PetscErrorCode check(const factor_data *data, gsw_status status, const ch
         data->options.kind == GSW_IC0 ? PETSC_ERR_MAT_CH_ZRPVT : PETSC_ERR_MAT_LU_ZRPVT, doing);
 }
 
-/* ---- Symbolic phase: options, grid and stencil ------------------------------------------------
- */
+/* ---- Symbolic phase: options, grid and stencil ---------------------------------------------- */
 
 static PetscErrorCode read_options(const char *prefix, gsw_factor_options *options) {
     static const char *const types[] = {"f64", "f32"}; /* in the order of gsw_dtype */
@@ -93,9 +88,11 @@ static PetscErrorCode look_at(Mat factor, Mat matrix, gsw_factor_kind kind) {
     PetscFunctionReturn(0);
 }
 
-static PetscErrorCode symbolic(Mat factor, Mat matrix, gsw_factor_kind kind,
+static PetscErrorCode symbolic(Mat factor, Mat matrix, gsw_factor_kind kind, IS rows, IS columns,
                                const MatFactorInfo *info) {
     PetscFunctionBegin;
+    PetscCall(check_ordering(rows));
+    PetscCall(check_ordering(columns));
     PetscCheck(info->levels == 0, PETSC_COMM_SELF, PETSC_ERR_SUP,
                "gridsweep factorises without fill-in: -pc_factor_levels %" PetscInt_FMT " is not 0",
                (PetscInt)info->levels);
@@ -105,22 +102,14 @@ static PetscErrorCode symbolic(Mat factor, Mat matrix, gsw_factor_kind kind,
 
 static PetscErrorCode ilu_symbolic(Mat factor, Mat matrix, IS rows, IS columns,
                                    const MatFactorInfo *info) {
-    PetscFunctionBegin;
-    PetscCall(check_ordering(rows));
-    PetscCall(check_ordering(columns));
-    PetscCall(symbolic(factor, matrix, GSW_ILU0, info));
-    PetscFunctionReturn(0);
+    return symbolic(factor, matrix, GSW_ILU0, rows, columns, info);
 }
 
 static PetscErrorCode icc_symbolic(Mat factor, Mat matrix, IS ordering, const MatFactorInfo *info) {
-    PetscFunctionBegin;
-    PetscCall(check_ordering(ordering));
-    PetscCall(symbolic(factor, matrix, GSW_IC0, info));
-    PetscFunctionReturn(0);
+    return symbolic(factor, matrix, GSW_IC0, ordering, NULL, info);
 }
 
-/* ---- Numeric phase ----------------------------------------------------------------------------
- */
+/* ---- Numeric phase -------------------------------------------------------------------------- */
 
 static gsw_status fill(void *user, const gsw_matrix *matrix) {
     factor_data *data = user;
@@ -147,8 +136,7 @@ static PetscErrorCode numeric(Mat factor, Mat matrix, const MatFactorInfo *info)
     PetscFunctionReturn(0);
 }
 
-/* ---- Solves -----------------------------------------------------------------------------------
- */
+/* ---- Solves --------------------------------------------------------------------------------- */
 
 /* Creates a factor of M^T from the L and U that `factor` holds, because the matrix may be gone. */
 static gsw_status transpose(factor_data *data) {
@@ -193,11 +181,15 @@ static gsw_status sweep(void *user, const double *b, double *x) {
                : gsw_factor_sweep(with->context, with->factor, with->which, 1, b, 0, x, 0);
 }
 
-static PetscErrorCode solve_with(factor_data *data, gsw_factor *factor, int which, Vec b, Vec x) {
-    solver with = {data->place.context, factor, which};
+static PetscErrorCode solve_with(Mat factor, int transposed, int which, Vec b, Vec x) {
+    factor_data *data;
     gsw_status status;
     PetscFunctionBegin;
-    PetscCheck(factor, PETSC_COMM_SELF, PETSC_ERR_ORDER,
+    PetscCall(get_data(factor, &data));
+    if (transposed && data->factor && !data->transposed_current)
+        PetscCall(check(data, transpose(data), "transposing the factors"));
+    solver with = {data->place.context, transposed ? data->transposed : data->factor, which};
+    PetscCheck(with.factor, PETSC_COMM_SELF, PETSC_ERR_ORDER,
                "the numeric phase must come before a solve");
     PetscCall(gsw_petsc_apply(&data->place, sweep, &with, b, x, &status));
     PetscCall(check(data, status, "solving"));
@@ -208,41 +200,22 @@ static PetscErrorCode solve_with(factor_data *data, gsw_factor *factor, int whic
 }
 
 static PetscErrorCode solve(Mat factor, Vec b, Vec x) {
-    factor_data *data;
-    PetscFunctionBegin;
-    PetscCall(get_data(factor, &data));
-    PetscCall(solve_with(data, data->factor, -1, b, x));
-    PetscFunctionReturn(0);
+    return solve_with(factor, 0, -1, b, x);
 }
 
 static PetscErrorCode solve_transpose(Mat factor, Vec b, Vec x) {
-    factor_data *data;
-    PetscFunctionBegin;
-    PetscCall(get_data(factor, &data));
-    if (data->factor && !data->transposed_current)
-        PetscCall(check(data, transpose(data), "transposing the factors"));
-    PetscCall(solve_with(data, data->transposed, -1, b, x));
-    PetscFunctionReturn(0);
+    return solve_with(factor, 1, -1, b, x);
 }
 
 static PetscErrorCode forward_solve(Mat factor, Vec b, Vec x) {
-    factor_data *data;
-    PetscFunctionBegin;
-    PetscCall(get_data(factor, &data));
-    PetscCall(solve_with(data, data->factor, 0, b, x));
-    PetscFunctionReturn(0);
+    return solve_with(factor, 0, 0, b, x);
 }
 
 static PetscErrorCode backward_solve(Mat factor, Vec b, Vec x) {
-    factor_data *data;
-    PetscFunctionBegin;
-    PetscCall(get_data(factor, &data));
-    PetscCall(solve_with(data, data->factor, 1, b, x));
-    PetscFunctionReturn(0);
+    return solve_with(factor, 0, 1, b, x);
 }
 
-/* ---- Reports ----------------------------------------------------------------------------------
- */
+/* ---- Reports -------------------------------------------------------------------------------- */
 
 static PetscErrorCode get_info(Mat factor, MatInfoType which, MatInfo *info) {
     factor_data *data;
@@ -278,14 +251,12 @@ static PetscErrorCode view(Mat factor, PetscViewer viewer) {
 }
 
 static PetscErrorCode get_package(Mat factor, MatSolverType *type) {
-    PetscFunctionBegin;
     (void)factor;
     *type = GSW_PETSC_PACKAGE;
-    PetscFunctionReturn(0);
+    return 0;
 }
 
-/* ---- The type of the factors, and the package -------------------------------------------------
- */
+/* ---- The type of the factors, and the package ----------------------------------------------- */
 
 #define OPERATION(function) ((void (*)(void))(function))
 

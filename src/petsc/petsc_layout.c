@@ -4,8 +4,7 @@
 #include <string.h>
 #include <petscdmda.h>
 
-/* ---- The DMDA ---------------------------------------------------------------------------------
- */
+/* ---- The DMDA ------------------------------------------------------------------------------- */
 
 /* *grid stays as it is where `dm` is no DMDA that fits. */
 static PetscErrorCode grid_of(DM dm, PetscInt rows, gsw_grid *grid) {
@@ -40,8 +39,7 @@ PetscErrorCode gsw_petsc_find_dmda(PC pc, Mat matrix, DM *dm, gsw_grid *grid) {
     PetscFunctionReturn(0);
 }
 
-/* ---- Boxes ------------------------------------------------------------------------------------
- */
+/* ---- Boxes ---------------------------------------------------------------------------------- */
 
 static int64_t *new_array(int64_t count) {
     return calloc((size_t)count, sizeof(int64_t));
@@ -135,8 +133,7 @@ PetscErrorCode gsw_petsc_layout_from_rows(gsw_petsc_layout *layout, Mat matrix,
     PetscFunctionReturn(0);
 }
 
-/* ---- Points -----------------------------------------------------------------------------------
- */
+/* ---- Points --------------------------------------------------------------------------------- */
 
 static void point_in_box(const int64_t begin[3], const int64_t extent[3], int64_t row,
                          int64_t at[3]) {

@@ -2,8 +2,7 @@
 #include "petsc_multigrid.h"
 #include <string.h>
 
-/* ---- Options ----------------------------------------------------------------------------------
- */
+/* ---- Options -------------------------------------------------------------------------------- */
 
 /* The default of -pc_gridsweep_mg_coarsest_points. */
 enum { COARSEST_POINTS = 200 };
@@ -30,16 +29,14 @@ static word_list cycles(void) {
     return list;
 }
 
-static PetscErrorCode read_options(const gsw_petsc_kind *kind, void *self, MPI_Comm comm,
-                                   const char *prefix, gsw_scope scope) {
+PetscErrorCode gsw_petsc_read_multigrid(gsw_multigrid_options *options, MPI_Comm comm,
+                                        const char *prefix, gsw_scope scope) {
     static const char *const types[] = {"f64", "f32"}; /* in the order of gsw_dtype */
-    gsw_petsc_multigrid_data *data = self;
     const word_list smoother = smoothers(), cycle = cycles();
     PetscInt choice[3] = {GSW_SMOOTHER_AUTO, GSW_CYCLE_V, GSW_F64};
     PetscInt pre = 1, post = 1, coarsest = COARSEST_POINTS;
     PetscReal theta = 0.25;
     PetscFunctionBegin;
-    (void)kind;
     PetscOptionsBegin(comm, prefix, "Multigrid of gridsweep", "PC");
     PetscCall(PetscOptionsEList("-pc_gridsweep_mg_cycle", "Cycle", NULL, cycle.word, cycle.count,
                                 cycle.word[choice[1]], &choice[1], NULL));
@@ -64,65 +61,31 @@ static PetscErrorCode read_options(const gsw_petsc_kind *kind, void *self, MPI_C
                pre, post);
     PetscCheck(coarsest >= 1 && coarsest <= 2000, comm, PETSC_ERR_ARG_OUTOFRANGE,
                "-pc_gridsweep_mg_coarsest_points %" PetscInt_FMT " is not in 1..2000", coarsest);
-    data->options = (gsw_multigrid_options){.size = sizeof data->options,
-                                            .smoother = (gsw_smoother)choice[0],
-                                            .cycle = (gsw_cycle)choice[1],
-                                            .cycle_type = (gsw_dtype)choice[2],
-                                            .pre_sweeps = (int)pre,
-                                            .post_sweeps = (int)post,
-                                            .theta = theta,
-                                            .coarsest_points = coarsest,
-                                            .scope = scope};
+    *options = (gsw_multigrid_options){.size = sizeof *options,
+                                       .smoother = (gsw_smoother)choice[0],
+                                       .cycle = (gsw_cycle)choice[1],
+                                       .cycle_type = (gsw_dtype)choice[2],
+                                       .pre_sweeps = (int)pre,
+                                       .post_sweeps = (int)post,
+                                       .theta = theta,
+                                       .coarsest_points = coarsest,
+                                       .scope = scope};
     PetscFunctionReturn(0);
 }
 
-/* ---- Hierarchy --------------------------------------------------------------------------------
- */
-
-static gsw_status make(void *self, gsw_context *context, const gsw_matrix *matrix,
-                       gsw_preconditioner **preconditioner) {
-    gsw_petsc_multigrid_data *data = self;
-    gsw_status status = gsw_multigrid_create(context, matrix, &data->options, &data->multigrid);
-    if (status == GSW_SUCCESS)
-        status = gsw_preconditioner_from_multigrid(context, data->multigrid, preconditioner);
-    return status;
-}
-
-static gsw_status refill(void *self, gsw_context *context, const gsw_matrix *matrix) {
-    gsw_petsc_multigrid_data *data = self;
-    return gsw_multigrid_refactor(context, data->multigrid, matrix);
-}
-
-static void clear(void *self) {
-    gsw_petsc_multigrid_data *data = self;
-    gsw_multigrid_destroy(data->multigrid);
-    data->multigrid = NULL;
-}
-
-static int symmetric(const void *self) {
-    const gsw_petsc_multigrid_data *data = self;
-    gsw_multigrid_info info = {.size = sizeof info};
-    if (data->options.pre_sweeps != data->options.post_sweeps)
-        return 0;
-    return gsw_multigrid_get_info(data->multigrid, &info) == GSW_SUCCESS && info.symmetric &&
-           info.cycle != GSW_CYCLE_F;
-}
-
-/* ---- Report -----------------------------------------------------------------------------------
- */
+/* ---- Report --------------------------------------------------------------------------------- */
 
 static const char *axes_name(int axes) {
     static const char *const names[] = {"-", "x", "y", "xy", "z", "xz", "yz", "xyz"};
     return names[axes & 7];
 }
 
-static PetscErrorCode view_level(const gsw_petsc_multigrid_data *data, int number,
-                                 PetscViewer viewer) {
+static PetscErrorCode view_level(const gsw_multigrid *multigrid, int number, PetscViewer viewer) {
     gsw_multigrid_level level = {.size = sizeof level};
     const char *stencil;
     char grid[64], custom[32];
     PetscFunctionBegin;
-    if (gsw_multigrid_get_level(data->multigrid, number, &level) != GSW_SUCCESS)
+    if (gsw_multigrid_get_level(multigrid, number, &level) != GSW_SUCCESS)
         PetscFunctionReturn(0);
     stencil = gsw_stencil_name(&level.stencil);
     if (strcmp(stencil, "custom") == 0) {
@@ -138,12 +101,11 @@ static PetscErrorCode view_level(const gsw_petsc_multigrid_data *data, int numbe
     PetscFunctionReturn(0);
 }
 
-static PetscErrorCode view(const void *self, PetscViewer viewer) {
-    const gsw_petsc_multigrid_data *data = self;
+PetscErrorCode gsw_petsc_view_multigrid(const gsw_multigrid *multigrid, PetscViewer viewer) {
     gsw_multigrid_info info = {.size = sizeof info};
     char shared[48] = "";
     PetscFunctionBegin;
-    if (gsw_multigrid_get_info(data->multigrid, &info) != GSW_SUCCESS)
+    if (gsw_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
         PetscFunctionReturn(0);
     if (info.shared_levels > 0)
         PetscCall(PetscSNPrintf(shared, sizeof shared, ", %d of them shared", info.shared_levels));
@@ -157,19 +119,9 @@ static PetscErrorCode view(const void *self, PetscViewer viewer) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "%5s %20s %10s %12s %5s %11s %10s\n", "level", "grid",
                                      "stencil", "couplings", "axes", "smoother", "MB"));
     for (int number = 0; number < info.levels; number++)
-        PetscCall(view_level(data, number, viewer));
+        PetscCall(view_level(multigrid, number, viewer));
     if (info.smoother_fallbacks > 0)
         PetscCall(PetscViewerASCIIPrintf(viewer, "levels where ilu0 met a bad pivot: %d\n",
                                          info.smoother_fallbacks));
     PetscFunctionReturn(0);
 }
-
-const gsw_petsc_kind gsw_petsc_multigrid = {.name = "mg",
-                                            .size = sizeof(gsw_petsc_multigrid_data),
-                                            .pivot = PETSC_ERR_MAT_LU_ZRPVT,
-                                            .read_options = read_options,
-                                            .make = make,
-                                            .refill = refill,
-                                            .symmetric = symmetric,
-                                            .view = view,
-                                            .clear = clear};

@@ -1,14 +1,12 @@
-/* petsc_multigrid.h: -pc_gridsweep_type mg. */
+/* petsc_multigrid.h: the options of multigrid, and what is printed of a hierarchy. */
 #ifndef GSW_PETSC_MULTIGRID_H
 #define GSW_PETSC_MULTIGRID_H
 
-#include "petsc_kind.h"
+#include <petscpc.h>
+#include <gridsweep/gridsweep.h>
 
-typedef struct gsw_petsc_multigrid_data {
-    gsw_multigrid_options options;
-    gsw_multigrid *multigrid; /* NULL before make() */
-} gsw_petsc_multigrid_data;
-
-extern const gsw_petsc_kind gsw_petsc_multigrid;
+PetscErrorCode gsw_petsc_read_multigrid(gsw_multigrid_options *options, MPI_Comm comm,
+                                        const char *prefix, gsw_scope scope);
+PetscErrorCode gsw_petsc_view_multigrid(const gsw_multigrid *multigrid, PetscViewer viewer);
 
 #endif

@@ -11,88 +11,47 @@
  *
  * A matrix of type seqaij goes through petsc_place.h to the kind, one of type mpiaij through
  * petsc_distributed.h. */
-#include "petsc_pc.h"
 #include <stdlib.h>
 #include <string.h>
-#include "petsc_auto.h"
 #include "petsc_distributed.h"
 #include "petsc_kind.h"
 #include "petsc_layout.h"
-#include "petsc_multigrid.h"
 #include "petsc_place.h"
-#include "petsc_sweeps.h"
-
-/* All values of -pc_gridsweep_type, the default first. */
-static const gsw_petsc_kind *const kinds[] = {
-    &gsw_petsc_multigrid, &gsw_petsc_ilu,    &gsw_petsc_icc, &gsw_petsc_dilu,
-    &gsw_petsc_sor,       &gsw_petsc_jacobi, &gsw_petsc_auto};
-enum { KINDS = (int)(sizeof kinds / sizeof kinds[0]) };
+#include "petsc_register.h"
 
 /* The data attached to a preconditioner. */
 typedef struct pc_data {
     gsw_petsc_place place;
-    const gsw_petsc_kind *kind;         /* NULL: not set up */
-    void *self;                         /* of the kind */
-    gsw_scope scope;                    /* of a matrix of type mpiaij */
+    gsw_petsc_made made;
     gsw_petsc_distributed *distributed; /* of a matrix of type mpiaij, else NULL */
-    gsw_preconditioner *preconditioner;
-    PetscObjectId matrix;     /* the matrix of its set-up */
-    PetscObjectState pattern; /* and the state of its nonzero pattern */
+    PetscObjectId matrix;               /* the matrix of its set-up */
+    PetscObjectState pattern;           /* and the state of its nonzero pattern */
 } pc_data;
 
-/* ---- Life -------------------------------------------------------------------------------------
- */
+/* ---- Life ----------------------------------------------------------------------------------- */
 
 static void clear(pc_data *data) {
-    gsw_preconditioner_destroy(data->preconditioner);
-    if (data->self)
-        data->kind->clear(data->self);
-    free(data->self);
+    gsw_petsc_kind_clear(&data->made);
     gsw_petsc_distributed_close(data->distributed, &data->place);
     gsw_petsc_place_close(&data->place);
     memset(data, 0, sizeof *data);
 }
 
 static PetscErrorCode destroy_data(void *pointer) {
-    PetscFunctionBegin;
     clear(pointer);
     free(pointer);
-    PetscFunctionReturn(0);
+    return 0;
 }
 
 static PetscErrorCode get_data(PC pc, pc_data **data) {
-    PetscFunctionBegin;
-    PetscCall(gsw_petsc_data((PetscObject)pc, "preconditioner", (void **)data));
-    PetscFunctionReturn(0);
+    return gsw_petsc_data((PetscObject)pc, "preconditioner", (void **)data);
 }
 
 static PetscErrorCode destroy(PC pc) {
-    PetscFunctionBegin;
-    PetscCall(PetscObjectCompose((PetscObject)pc, GSW_PETSC_PACKAGE, NULL));
-    PetscFunctionReturn(0);
+    return PetscObjectCompose((PetscObject)pc, GSW_PETSC_PACKAGE, NULL);
 }
 
-/* ---- Set-up -----------------------------------------------------------------------------------
- */
-
-static PetscErrorCode read_kind(MPI_Comm comm, const char *prefix, const gsw_petsc_kind **kind,
-                                gsw_scope *scope) {
-    static const char *const scopes[] = {"local", "global"}; /* in the order of gsw_scope */
-    const char *names[KINDS];
-    PetscInt choice = 0, reach = GSW_SCOPE_GLOBAL;
-    PetscFunctionBegin;
-    for (int k = 0; k < KINDS; k++)
-        names[k] = kinds[k]->name;
-    PetscOptionsBegin(comm, prefix, "Preconditioner of gridsweep", "PC");
-    PetscCall(PetscOptionsEList("-pc_gridsweep_type", "Which preconditioner", NULL, names, KINDS,
-                                names[choice], &choice, NULL));
-    PetscCall(PetscOptionsEList("-pc_gridsweep_scope", "The whole grid, or each process alone",
-                                NULL, scopes, 2, scopes[reach], &reach, NULL));
-    PetscOptionsEnd();
-    *kind = kinds[choice];
-    *scope = (gsw_scope)reach;
-    PetscFunctionReturn(0);
-}
+/* ---- Set-up --------------------------------------------------------------------------------- */
 
 /* *distributed: the matrix is of type mpiaij. */
 static PetscErrorCode check_matrix(MPI_Comm comm, Mat matrix, PetscBool *distributed) {
@@ -109,12 +68,12 @@ static PetscErrorCode check_matrix(MPI_Comm comm, Mat matrix, PetscBool *distrib
 
 static gsw_status make(void *user, const gsw_matrix *matrix) {
     pc_data *data = user;
-    return data->kind->make(data->self, data->place.context, matrix, &data->preconditioner);
+    return gsw_petsc_kind_make(&data->made, data->place.context, matrix);
 }
 
 static gsw_status refill(void *user, const gsw_matrix *matrix) {
     pc_data *data = user;
-    return data->kind->refill(data->self, data->place.context, matrix);
+    return gsw_petsc_kind_refill(&data->made, data->place.context, matrix);
 }
 
 static PetscErrorCode make_sequential(PC pc, pc_data *data, Mat matrix, const char *prefix) {
@@ -126,7 +85,7 @@ static PetscErrorCode make_sequential(PC pc, pc_data *data, Mat matrix, const ch
     PetscCall(
         gsw_petsc_place_open(&data->place, prefix, "pc_gridsweep", matrix, dm ? &grid : NULL));
     PetscCall(gsw_petsc_take_matrix(&data->place, matrix, make, data, &status));
-    PetscCall(gsw_petsc_check(PETSC_COMM_SELF, &data->place, status, data->kind->pivot,
+    PetscCall(gsw_petsc_check(PETSC_COMM_SELF, &data->place, status, data->made.kind->pivot,
                               "making the preconditioner"));
     PetscFunctionReturn(0);
 }
@@ -137,31 +96,26 @@ static PetscErrorCode make_distributed(PC pc, pc_data *data, Mat matrix) {
     PetscCall(gsw_petsc_distributed_open(&data->place, pc, matrix, &data->distributed));
     status = make(data, gsw_petsc_distributed_matrix(data->distributed));
     PetscCall(gsw_petsc_check(PetscObjectComm((PetscObject)pc), &data->place, status,
-                              data->kind->pivot, "making the preconditioner"));
+                              data->made.kind->pivot, "making the preconditioner"));
     PetscFunctionReturn(0);
 }
 
 static PetscErrorCode make_anew(PC pc, pc_data *data, Mat matrix) {
     MPI_Comm comm = PetscObjectComm((PetscObject)pc);
-    const gsw_petsc_kind *kind = kinds[0];
     const char *prefix;
     PetscBool distributed;
     PetscFunctionBegin;
     clear(data);
     PetscCall(PCGetOptionsPrefix(pc, &prefix));
-    PetscCall(read_kind(comm, prefix, &kind, &data->scope));
+    PetscCall(gsw_petsc_kind_read(&data->made, comm, prefix));
     PetscCall(check_matrix(comm, matrix, &distributed));
-    data->self = calloc(1, kind->size);
-    PetscCheck(data->self, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a preconditioner");
-    data->kind = kind;
-    PetscCall(kind->read_options(kind, data->self, comm, prefix, data->scope));
     if (distributed)
         PetscCall(make_distributed(pc, data, matrix));
     else
         PetscCall(make_sequential(pc, data, matrix, prefix));
-    if (!kind->symmetric(data->self))
+    if (!gsw_petsc_kind_symmetric(&data->made))
         PetscCall(PetscInfo(pc, "type %s is not known to be symmetric: -ksp_type cg may fail\n",
-                            kind->name));
+                            data->made.kind->name));
     PetscCall(PetscObjectGetId((PetscObject)matrix, &data->matrix));
     PetscCall(MatGetNonzeroState(matrix, &data->pattern));
     PetscFunctionReturn(0);
@@ -174,7 +128,8 @@ static PetscErrorCode is_known(const pc_data *data, Mat matrix, PetscBool *known
     PetscFunctionBegin;
     PetscCall(PetscObjectGetId((PetscObject)matrix, &id));
     PetscCall(MatGetNonzeroState(matrix, &pattern));
-    *known = (PetscBool)(data->preconditioner && id == data->matrix && pattern == data->pattern);
+    *known =
+        (PetscBool)(data->made.preconditioner && id == data->matrix && pattern == data->pattern);
     PetscFunctionReturn(0);
 }
 
@@ -198,16 +153,16 @@ static PetscErrorCode set_up(PC pc) {
         PetscCall(make_anew(pc, data, matrix));
     else
         PetscCall(gsw_petsc_check(PetscObjectComm((PetscObject)pc), &data->place, status,
-                                  data->kind->pivot, "taking new values into the preconditioner"));
+                                  data->made.kind->pivot,
+                                  "taking new values into the preconditioner"));
     PetscFunctionReturn(0);
 }
 
-/* ---- Application ------------------------------------------------------------------------------
- */
+/* ---- Application ---------------------------------------------------------------------------- */
 
 static gsw_status apply_to(void *user, const double *b, double *x) {
     pc_data *data = user;
-    return gsw_preconditioner_apply(data->place.context, data->preconditioner, b, x);
+    return gsw_preconditioner_apply(data->place.context, data->made.preconditioner, b, x);
 }
 
 static PetscErrorCode apply(PC pc, Vec b, Vec x) {
@@ -215,7 +170,7 @@ static PetscErrorCode apply(PC pc, Vec b, Vec x) {
     gsw_status status;
     PetscFunctionBegin;
     PetscCall(get_data(pc, &data));
-    PetscCheck(data->preconditioner, PETSC_COMM_SELF, PETSC_ERR_ORDER,
+    PetscCheck(data->made.preconditioner, PETSC_COMM_SELF, PETSC_ERR_ORDER,
                "set up the preconditioner before you apply it");
     PetscCall(gsw_petsc_apply(&data->place, apply_to, data, b, x, &status));
     PetscCall(gsw_petsc_check(PETSC_COMM_SELF, &data->place, status, PETSC_ERR_LIB,
@@ -227,7 +182,7 @@ static PetscErrorCode apply_transpose(PC pc, Vec b, Vec x) {
     pc_data *data;
     PetscFunctionBegin;
     PetscCall(get_data(pc, &data));
-    PetscCheck(data->preconditioner && data->kind->symmetric(data->self), PETSC_COMM_SELF,
+    PetscCheck(data->made.preconditioner && gsw_petsc_kind_symmetric(&data->made), PETSC_COMM_SELF,
                PETSC_ERR_SUP,
                "-pc_type gridsweep has no transpose where the preconditioner is not symmetric");
     PetscCall(apply(pc, b, x));
@@ -240,21 +195,20 @@ static PetscErrorCode view(PC pc, PetscViewer viewer) {
     PetscFunctionBegin;
     PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
     PetscCall(get_data(pc, &data));
-    if (!ascii || !data->preconditioner)
+    if (!ascii || !data->made.preconditioner)
         PetscFunctionReturn(0);
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s, grid %lldx%lldx%lld, stencil %s\n",
-                                     data->kind->name, (long long)data->place.grid.nx,
+                                     data->made.kind->name, (long long)data->place.grid.nx,
                                      (long long)data->place.grid.ny, (long long)data->place.grid.nz,
                                      gsw_stencil_name(&data->place.stencil)));
     if (data->distributed)
-        PetscCall(gsw_petsc_distributed_view(data->distributed, data->scope, viewer));
-    PetscCall(data->kind->view(data->self, viewer));
+        PetscCall(gsw_petsc_distributed_view(data->distributed, data->made.factor.scope, viewer));
+    PetscCall(gsw_petsc_kind_view(&data->made, viewer));
     PetscCall(gsw_petsc_place_view(&data->place, viewer));
     PetscFunctionReturn(0);
 }
 
-/* ---- The type ---------------------------------------------------------------------------------
- */
+/* ---- The type ------------------------------------------------------------------------------- */
 
 /* Called by PCSetType(). */
 static PetscErrorCode create_type(PC pc) {
@@ -277,7 +231,5 @@ static PetscErrorCode create_type(PC pc) {
 }
 
 PetscErrorCode gsw_petsc_register_preconditioner(void) {
-    PetscFunctionBegin;
-    PetscCall(PCRegister(GSW_PETSC_PACKAGE, create_type));
-    PetscFunctionReturn(0);
+    return PCRegister(GSW_PETSC_PACKAGE, create_type);
 }

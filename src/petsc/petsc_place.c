@@ -1,12 +1,11 @@
 /* petsc_place.c: data on objects, contexts, matrices and vectors of the plug-in. */
-#define PETSC_SILENCE_DEPRECATION_WARNINGS_3_23_0  /* 3.18 has PetscContainerSetUserDestroy() only \
-                                                    */
+/* 3.18 has PetscContainerSetUserDestroy() only. */
+#define PETSC_SILENCE_DEPRECATION_WARNINGS_3_23_0
 #include "petsc_place.h"
 #include <string.h>
 #include "petsc_gpu.h"
 
-/* ---- Data on objects --------------------------------------------------------------------------
- */
+/* ---- Data on objects ------------------------------------------------------------------------ */
 
 PetscErrorCode gsw_petsc_attach(PetscObject object, void *data, PetscErrorCode (*destroy)(void *)) {
     PetscContainer container;
@@ -28,48 +27,32 @@ PetscErrorCode gsw_petsc_data(PetscObject object, const char *what, void **data)
     PetscFunctionReturn(0);
 }
 
-/* ---- Errors -----------------------------------------------------------------------------------
- */
+/* ---- Errors --------------------------------------------------------------------------------- */
 
 PetscErrorCode gsw_petsc_check(MPI_Comm comm, const gsw_petsc_place *place, gsw_status status,
                                PetscErrorCode pivot, const char *doing) {
+    static const PetscErrorCode codes[] = {/* of the others: PETSC_ERR_LIB */
+                                           [GSW_ERROR_INVALID_ARGUMENT] = PETSC_ERR_ARG_WRONG,
+                                           [GSW_ERROR_NOT_A_GRID] = PETSC_ERR_ARG_WRONG,
+                                           [GSW_ERROR_OVERFLOW] = PETSC_ERR_ARG_OUTOFRANGE,
+                                           [GSW_ERROR_OUT_OF_MEMORY] = PETSC_ERR_MEM,
+                                           [GSW_ERROR_UNSUPPORTED] = PETSC_ERR_SUP,
+                                           [GSW_ERROR_NO_BACKEND] = PETSC_ERR_SUP_SYS};
     const char *reason = gsw_context_message(place->context);
     PetscErrorCode code = PETSC_ERR_LIB;
     PetscFunctionBegin;
-    switch (status) {
-    case GSW_SUCCESS:
+    if (status == GSW_SUCCESS)
         PetscFunctionReturn(0);
-    case GSW_ERROR_INVALID_ARGUMENT:
-    case GSW_ERROR_NOT_A_GRID:
-        code = PETSC_ERR_ARG_WRONG;
-        break;
-    case GSW_ERROR_OVERFLOW:
-        code = PETSC_ERR_ARG_OUTOFRANGE;
-        break;
-    case GSW_ERROR_OUT_OF_MEMORY:
-        code = PETSC_ERR_MEM;
-        break;
-    case GSW_ERROR_UNSUPPORTED:
-        code = PETSC_ERR_SUP;
-        break;
-    case GSW_ERROR_NO_BACKEND:
-        code = PETSC_ERR_SUP_SYS;
-        break;
-    case GSW_ERROR_ZERO_PIVOT:
-        code = pivot;
-        break;
-    case GSW_ERROR_TIMEOUT:
-    case GSW_ERROR_COMMUNICATION:
+    if (status == GSW_ERROR_TIMEOUT || status == GSW_ERROR_COMMUNICATION)
         comm = PETSC_COMM_SELF; /* other processes may have another status */
-        break;
-    default:
-        break;
-    }
+    if (status == GSW_ERROR_ZERO_PIVOT)
+        code = pivot;
+    else if ((size_t)status < sizeof codes / sizeof *codes && codes[status] != 0)
+        code = codes[status];
     SETERRQ(comm, code, "gridsweep, %s: %s", doing, reason[0] ? reason : gsw_status_text(status));
 }
 
-/* ---- The matrix -------------------------------------------------------------------------------
- */
+/* ---- The matrix ----------------------------------------------------------------------------- */
 
 /* The rows and columns of a seqaij matrix on the host, as a CSR without values. */
 static PetscErrorCode get_pattern(Mat matrix, gsw_csr *csr) {
@@ -180,8 +163,7 @@ PetscErrorCode gsw_petsc_take_matrix(gsw_petsc_place *place, Mat matrix, gsw_pet
     PetscFunctionReturn(0);
 }
 
-/* ---- Open and close ---------------------------------------------------------------------------
- */
+/* ---- Open and close ------------------------------------------------------------------------- */
 
 PetscErrorCode gsw_petsc_read_place(MPI_Comm comm, const char *prefix, const char *family,
                                     gsw_context_options *context, gsw_grid *grid) {
@@ -314,8 +296,7 @@ void gsw_petsc_place_close(gsw_petsc_place *place) {
     memset(place, 0, sizeof *place);
 }
 
-/* ---- Vectors and reports ----------------------------------------------------------------------
- */
+/* ---- Vectors and reports -------------------------------------------------------------------- */
 
 /* Allocates a buffer of the place where it has none. */
 static gsw_status need_buffer(const gsw_petsc_place *place, double **buffer) {

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Access -----------------------------------------------------------------------------------
- */
+/* ---- Access --------------------------------------------------------------------------------- */
 
 PetscErrorCode gsw_petsc_rows_open(gsw_petsc_rows *rows, Mat matrix) {
     PetscBool done;
@@ -41,8 +40,7 @@ static void point_of(const gsw_petsc_rows *rows, const gsw_petsc_layout *layout,
         gsw_petsc_layout_point(layout, rows->outside[column], at);
 }
 
-/* ---- The stencil ------------------------------------------------------------------------------
- */
+/* ---- The stencil ---------------------------------------------------------------------------- */
 
 typedef struct offset_set {
     gsw_offset offset[GSW_STENCIL_MAX];
@@ -173,8 +171,7 @@ PetscErrorCode gsw_petsc_rows_stencil(const gsw_petsc_rows *rows, const gsw_pets
     PetscFunctionReturn(0);
 }
 
-/* ---- Values -----------------------------------------------------------------------------------
- */
+/* ---- Values --------------------------------------------------------------------------------- */
 
 /* How the couplings to own rows are recognised: by their distance in the own numbering. Only one
  * offset that stays in the box has a given distance. */

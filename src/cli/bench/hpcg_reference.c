@@ -16,8 +16,7 @@ int64_t hpcg_entries(const gsw_grid *grid) {
     return (3 * grid->nx - 2) * (3 * grid->ny - 2) * (3 * grid->nz - 2);
 }
 
-/* ---- The matrix -----------------------------------------------------------------------------
- */
+/* ---- The matrix ----------------------------------------------------------------------------- */
 
 /* sum - (row `row` of the matrix) v, in ascending order of the columns. */
 static double subtract_row(const gsw_grid *g, int64_t row, const double *v, double sum) {
@@ -48,8 +47,7 @@ void hpcg_rhs(const gsw_grid *g, double *b) {
     }
 }
 
-/* ---- Multigrid ------------------------------------------------------------------------------
- */
+/* ---- Multigrid ------------------------------------------------------------------------------ */
 
 typedef struct level {
     gsw_grid grid;
@@ -93,8 +91,7 @@ static void cycle(level *l, int levels) {
     symmetric_gauss_seidel(g, l->b, l->x);
 }
 
-/* ---- The method -----------------------------------------------------------------------------
- */
+/* ---- The method ----------------------------------------------------------------------------- */
 
 /* With Neumaier's correction. Without it a sum of two million terms lost four digits. */
 static double dot(int64_t n, const double *x, const double *y) {
