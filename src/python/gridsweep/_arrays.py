@@ -28,24 +28,13 @@ class _View:
     """
 
     def __init__(self, array):
-        self.array, about = array, getattr(array, _INTERFACE, None)
-        if isinstance(array, _dlpack.Tensor):
-            self.array, self.tensor = array.producer, array
-            self.dtype, self.writable = array.dtype, array.writable
-            self.shape, self.strides, self.address = array.shape, array.strides, array.address
-        elif about is None:
-            self.dtype, self.writable = array.dtype, array.flags.writeable
-            self.shape, self.strides = array.shape, array.strides
-            self.address = array.ctypes.data
-        else:
-            self.dtype = np.dtype(about["typestr"])
-            self.shape = tuple(about["shape"])
-            self.address, read_only = about["data"]
-            self.writable = not read_only
-            # Without strides the array is in C order.
-            self.strides = about.get("strides") or tuple(
-                self.dtype.itemsize * int(np.prod(self.shape[i + 1:], dtype=np.int64))
-                for i in range(len(self.shape)))
+        about = getattr(array, _INTERFACE, None) or array.__array_interface__
+        self.array = array.producer if isinstance(array, _dlpack.Tensor) else array
+        self.memory = array
+        self.dtype, self.shape = np.dtype(about["typestr"]), tuple(about["shape"])
+        self.address, read_only = about["data"]
+        self.writable = not read_only
+        self.strides = about.get("strides") or _dlpack.strides_in_order(self.shape, self.dtype)
         self.count = self.shape[1] if len(self.shape) == 2 else 1
         self.ld = self._leading()
 
@@ -67,7 +56,7 @@ class _View:
 
     def host(self):
         """The same host memory as a NumPy array."""
-        return np.asarray(getattr(self, "tensor", self.array))
+        return np.asarray(self.memory)
 
     def same_place(self, other):
         return self.address == other.address and self.ld == other.ld

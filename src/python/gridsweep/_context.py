@@ -210,6 +210,12 @@ class Owned:
         """Frees the memory that the library keeps. A second call does nothing."""
         self._close()
 
+    def _call(self, function, *arguments, about=None):
+        """Calls a C function with the context, the object and these arguments. An error's message
+        begins with `about`, if given."""
+        with self.context._turn() as c:
+            self.context._check(function(c, self._address(), *arguments), about)
+
     def _address(self):
         """The address of the C object, for use inside a turn of the context."""
         if self.closed:

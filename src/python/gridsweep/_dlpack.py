@@ -21,6 +21,12 @@ _READ_ONLY, _COPIED = 1, 2  # flags
 _VERSION = (1, 0)  # the newest that is requested; newer minor versions add nothing needed here
 
 
+def strides_in_order(shape, dtype):
+    """The strides in bytes of an array in C order."""
+    return tuple(dtype.itemsize * int(np.prod(shape[i + 1:], dtype=np.int64))
+                 for i in range(len(shape)))
+
+
 class DLDevice(Structure):
     _fields_ = [("device_type", c_int32), ("device_id", c_int32)]
 
@@ -146,9 +152,8 @@ class Tensor:
         size = self.dtype.itemsize
         if tensor.strides:
             self.strides = tuple(tensor.strides[i] * size for i in range(tensor.ndim))
-        else:  # C order
-            self.strides = tuple(size * int(np.prod(self.shape[i + 1:], dtype=np.int64))
-                                 for i in range(tensor.ndim))
+        else:
+            self.strides = strides_in_order(self.shape, self.dtype)
 
     @property
     def __array_interface__(self):

@@ -89,13 +89,9 @@ class Factor(Preconditioner):
         Errors: TypeError, ValueError, GridsweepError (INVALID_ARGUMENT after a failed refactor; with
         CUDA also DEVICE, TIMEOUT).
         """
-        def solve(count, b_at, ldb, x_at, ldx):
-            with self.context._turn() as c:
-                self.context._check(library.gsw_factor_solve(c, self._address(), count, b_at, ldb,
-                                                             x_at, ldx))
-
         self._address()
-        return solve_into(self.context, b, out, self.shape[0], self.dtype, solve)
+        return solve_into(self.context, b, out, self.shape[0], self.dtype,
+                          lambda *vectors: self._call(library.gsw_factor_solve, *vectors))
 
     def transposed(self) -> Factor:
         """The Factor of M^T: f.T @ b, f.rmatvec(b) and f.transposed().solve(b) are the x with
@@ -128,9 +124,7 @@ class Factor(Preconditioner):
         matrix = Matrix(self.context, "A", A, self.grid, self.stencil)
         if self._mate() is not None:
             self._mate()._mate = self._mate = lambda: None
-        with self.context._turn() as c:
-            self.context._check(library.gsw_factor_refactor(c, self._address(),
-                                                            byref(matrix.struct), None), "A")
+        self._call(library.gsw_factor_refactor, byref(matrix.struct), None, about="A")
         return self
 
     @property
@@ -140,9 +134,8 @@ class Factor(Preconditioner):
         with self.context._turn():
             self.context._check(library.gsw_factor_get_info(self._address(), byref(info)))
         return FactorInfo(self.kind, _DTYPES[info.factor_type], _DTYPES[info.vector_type],
-                          self.grid, self.stencil, self.shape[0], info.packed_bytes,
-                          info.work_bytes, info.moved_bytes, info.shifted_pivots,
-                          info.first_bad_row)
+                          self.grid, self.stencil, self.shape[0],
+                          *(getattr(info, name) for name in FactorInfo._fields[6:]))
 
     def extract(self) -> Tuple[Optional[Tuple[Any, Any, Any]], Optional[Tuple[Any, Any, Any]]]:
         """The factors L and U with M = L U, to look at them: each is (values, columns, row_ptr) of
@@ -154,9 +147,7 @@ class Factor(Preconditioner):
         parts = [t.gsw_csr(), t.gsw_csr()]
         missing = {"lower": 1, "upper": 0}.get(self.kind)
         wanted = [None if i == missing else byref(parts[i]) for i in range(2)]
-        with self.context._turn() as c:
-            self.context._check(library.gsw_factor_extract(c, self._address(), t.ITYPES["int64"],
-                                                           *wanted))
+        self._call(library.gsw_factor_extract, t.ITYPES["int64"], *wanted)
         try:
             lower, upper = (copy_csr(part) if want else None for part, want in zip(parts, wanted))
             return lower, upper
@@ -227,7 +218,13 @@ def factor_options(kind, factor_type="float64", vector_type="float64", transpose
     return options
 
 
-def _factor(kind, A, grid=None, *, stencil=None, threads=0, context=None, **values):
+def _factor(kind, A, grid, options, **own):
+    """What the public function of that name returns for its keywords, the own ones last."""
+    known_options(kind, options, (*_OPTIONS, *own))
+    return _create(kind, A, grid, **options, **own)
+
+
+def _create(kind, A, grid, *, stencil=None, threads=0, context=None, **values):
     options = factor_options(kind, **values)
     context = context_for(context, threads)
     return Factor(context, Matrix(context, "A", A, grid, stencil), options)
@@ -260,23 +257,20 @@ def ilu0(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOption
     Errors: TypeError, ValueError (named arguments), GridsweepError (NOT_A_GRID and ZERO_PIVOT with
     the row, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, DEVICE).
     """
-    known_options("ilu0", options, _OPTIONS)
-    return _factor("ilu0", A, grid, **options)
+    return _factor("ilu0", A, grid, options)
 
 
 def ic0(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOptions]) -> Factor:
     """IC(0) of a symmetric positive definite A: M = L L^T, for cg(). Only the lower part of A is
     read. Arguments as for ilu0()."""
-    known_options("ic0", options, _OPTIONS)
-    return _factor("ic0", A, grid, **options)
+    return _factor("ic0", A, grid, options)
 
 
 def dilu(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOptions]) -> Factor:
     """DILU of A: M = (E + L_A) E^-1 (E + U_A) with diag(M) = diag(A). Its set-up is cheaper than that
     of ilu0(). M is the same on D2N5 and D3N7, and weaker on larger stencils. Arguments as for
     ilu0()."""
-    known_options("dilu", options, _OPTIONS)
-    return _factor("dilu", A, grid, **options)
+    return _factor("dilu", A, grid, options)
 
 
 def ssor(A: Any, grid: Optional[GridLike] = None, *, omega: float = 1.0,
@@ -284,15 +278,13 @@ def ssor(A: Any, grid: Optional[GridLike] = None, *, omega: float = 1.0,
     """SSOR of A: M = (D/w + L_A) (D/w)^-1 (D/w + U_A) / (2-w) with w = omega, 0 < omega < 2. omega 1
     is symmetric Gauss-Seidel. Use it as a smoother, or if ilu0() or ic0() meets a bad pivot: it
     needs only a diagonal without zeros. Arguments as for ilu0()."""
-    known_options("ssor", options, (*_OPTIONS, "omega"))
-    return _factor("ssor", A, grid, omega=omega, **options)
+    return _factor("ssor", A, grid, options, omega=omega)
 
 
 def jacobi(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOptions]) -> Factor:
     """The diagonal of A: one scaling, for problems where a sweep does not pay. Arguments as for
     ilu0()."""
-    known_options("jacobi", options, _OPTIONS)
-    return _factor("jacobi", A, grid, **options)
+    return _factor("jacobi", A, grid, options)
 
 
 def triangular(A: Any, grid: Optional[GridLike] = None, *, lower: bool = True,
@@ -301,4 +293,4 @@ def triangular(A: Any, grid: Optional[GridLike] = None, *, lower: bool = True,
     sptrsv(). Arguments as for ilu0(), without pivot_shift: a solve divides by a zero on the diagonal.
     With unit_diagonal=True the diagonal counts as 1, whatever is stored."""
     known_options("triangular", options, (*_TRIANGULAR, "lower", "unit_diagonal"))
-    return _factor("lower" if lower else "upper", A, grid, unit_diagonal=unit_diagonal, **options)
+    return _create("lower" if lower else "upper", A, grid, unit_diagonal=unit_diagonal, **options)

@@ -21,9 +21,6 @@ from ._preconditioner import Preconditioner
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-# gsw_method
-_CG, _BICGSTAB, _GMRES, _RICHARDSON = range(4)
-
 # Statuses after which there is an iterate and a report.
 ENDED = {t.Status.SUCCESS, t.Status.NOT_CONVERGED, t.Status.BREAKDOWN, t.Status.NON_FINITE,
          t.Status.STOPPED}
@@ -175,6 +172,12 @@ def ending(report, status, message):
             report.removed)
 
 
+def _named(function, A, b, x0, options, **own):
+    """What the public function of that name returns for its keywords, the own ones last."""
+    known_options(function, options, (*_OPTIONS, *own))
+    return _solve(t.METHODS[function] - 1, A, b, x0, **options, **own)
+
+
 def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=None,
            out=None, restart=30, norm="true", nullspace=None, grid=None, stencil=None, threads=0,
            context=None):
@@ -280,28 +283,24 @@ def cg(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solu
     not symmetric; maxiter limits this.
     Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID, UNSUPPORTED, OUT_OF_MEMORY, DEVICE).
     """
-    known_options("cg", options, _OPTIONS)
-    return _solve(_CG, A, b, x0, **options)
+    return _named("cg", A, b, x0, options)
 
 
 def bicgstab(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solution:
     """Solves A x = b with BiCGSTAB for any regular A; the usual method if A is not symmetric.
     Arguments as for cg()."""
-    known_options("bicgstab", options, _OPTIONS)
-    return _solve(_BICGSTAB, A, b, x0, **options)
+    return _named("bicgstab", A, b, x0, options)
 
 
 def gmres(A: Any, b: Any, x0: Any = None, *, restart: int = 30,
           **options: Unpack[KrylovOptions]) -> Solution:
     """Solves A x = b with GMRES, restarted after `restart` steps, for any regular A. It keeps
     restart + 2 vectors. Use it if bicgstab() breaks down. Arguments as for cg()."""
-    known_options("gmres", options, (*_OPTIONS, "restart"))
-    return _solve(_GMRES, A, b, x0, restart=restart, **options)
+    return _named("gmres", A, b, x0, options, restart=restart)
 
 
 def richardson(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solution:
     """Solves A x = b with the stationary iteration x += M^-1 (b - A x). Use it if M is close to A,
     such as multigrid() on its own or a good smoother. A solve that diverges, or that hardly gains any
     more, ends with `stagnated` set. Arguments as for cg()."""
-    known_options("richardson", options, _OPTIONS)
-    return _solve(_RICHARDSON, A, b, x0, **options)
+    return _named("richardson", A, b, x0, options)

@@ -170,9 +170,7 @@ class Multigrid(Preconditioner):
         """
         self._address()
         matrix = Matrix(self.context, "A", A, self.grid, self.stencil)
-        with self.context._turn() as c:
-            self.context._check(library.gsw_multigrid_refactor(c, self._address(),
-                                                               byref(matrix.struct)), "A")
+        self._call(library.gsw_multigrid_refactor, byref(matrix.struct), about="A")
         return self
 
     @property
@@ -206,9 +204,7 @@ class Multigrid(Preconditioner):
         number = choice("part", part, t.PARTS)
         csr, last = t.gsw_csr(), self.levels - (1 if part == "A" else 2)
         level = integer("level", level, int(part == "A"), last)
-        with self.context._turn() as c:
-            self.context._check(library.gsw_multigrid_extract(c, self._address(), level, number,
-                                                              byref(csr)))
+        self._call(library.gsw_multigrid_extract, level, number, byref(csr))
         try:
             shape = {"A": (0, 0), "P": (0, 1), "R": (1, 0)}[part]
             return csr_matrix(copy_csr(csr), shape=tuple(self._points[level + k] for k in shape))
