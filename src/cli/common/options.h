@@ -56,74 +56,11 @@ typedef struct cli_options {
 /* Where this stands in an option's help, the names of all known stencils are printed. */
 #define CLI_STENCILS "{stencils}"
 
-/* All options of all subcommands, in the groups of --help-all (help.c). A subcommand lists those
- * that it takes. */
 typedef enum cli_option_id {
     OPT_END = 0,
-    OPT_PROBLEM, /* system */
-    OPT_BENCH_PROBLEM,
-    OPT_STENCIL,
-    OPT_CONSTANT,
-    OPT_BENCH_STENCIL,
-    OPT_SIZE,
-    OPT_GRID,
-    OPT_RHS,
-    OPT_X0,
-    OPT_NULLSPACE,
-    OPT_METHOD, /* method */
-    OPT_SOLVE_METHOD,
-    OPT_RESTART,
-    OPT_SOLVE_PRECOND,
-    OPT_BENCH_PRECOND,
-    OPT_FACTOR_KIND,
-    OPT_OMEGA,
-    OPT_PIVOT_SHIFT,
-    OPT_RTOL,
-    OPT_MAX_ITER,
-    OPT_NORM,
-    OPT_EISENSTAT,
-    OPT_PART,
-    OPT_BENCH_PART,
-    OPT_TRANSPOSE,
-    OPT_UNIT_DIAGONAL,
-    OPT_ALGORITHM,
-    OPT_BENCH_ALGORITHM,
-    OPT_MG_CYCLE, /* multigrid */
-    OPT_MG_SMOOTHER,
-    OPT_MG_THETA,
-    OPT_MG_INFO,
-    OPT_FACTOR_PRECISION, /* precision */
-    OPT_MG_PRECISION,
-    OPT_PRECISION,
-    OPT_REPEATS, /* measurement */
-    OPT_BENCH_REPEATS,
-    OPT_NO_CHECK,
-    OPT_WHOLE_SOLVE,
-    OPT_HPCG,
-    OPT_COMPARE,
-    OPT_ABLATION,
-    OPT_CACHE,
-    OPT_HEIGHTS,
-    OPT_BACKEND, /* place to run */
-    OPT_SCOPE,
-    OPT_OVERLAP,
-    OPT_BOXES,
-    OPT_WAIT_LIMIT,
-    OPT_BENCH_BACKEND,
-    OPT_DETECT_BACKEND,
-    OPT_THREADS,
-    OPT_BENCH_THREADS,
-    OPT_DEVICE,
-    OPT_OUT, /* output */
-    OPT_OUT_MATRIX,
-    OPT_OUT_L,
-    OPT_OUT_U,
-    OPT_JSON,
-    OPT_QUIET,
-    OPT_MAN,
-    OPT_SCHEMA,
-    OPT_HELP, /* taken by all */
-    OPT_HELP_ALL,
+#define OPTION(id, ...) OPT_##id,
+#include "options.inc"
+#undef OPTION
     OPT_COUNT
 } cli_option_id;
 
