@@ -4,7 +4,6 @@
 #include "cmd.h"
 #include "output/output.h"
 #include "help.h"
-#include "help_json.h"
 
 const cli_command *cli_find_command(const char *name) {
     for (const cli_command *command = cli_commands; command->name != NULL; command++)
