@@ -18,37 +18,13 @@
 #define THREADS_EACH 8
 #define THREADS_MIN  64
 
-/* The choices are in the order of the enums that they stand for. */
-static const char *const backend_choices[] = {"auto", "cpu", "cuda", "reference", NULL};
-static const char *const fast_backend_choices[] = {"auto", "cpu", "cuda", NULL};
-static const char *const method_choices[] = {"cg", "bicgstab", "gmres", NULL};
-static const char *const solve_method_choices[] = {"cg",         "bicgstab", "gmres",
-                                                   "richardson", "auto",     NULL};
-static const char *const solve_precond_choices[] = {"ilu0", "ic0", "dilu", "ssor", "jacobi",
-                                                    "none", "mg",  "auto", NULL};
-static const char *const bench_precond_choices[] = {"ilu0",   "ic0",  "dilu", "ssor",
-                                                    "jacobi", "none", "mg",   NULL};
-static const char *const cycle_choices[] = {"V", "F", "W", NULL};
-static const char *const smoother_choices[] = {
-    "auto", "gs", "symgs", "ilu0", "ilu0-finest", "jacobi", "chebyshev", "multicolor", NULL};
-static const char *const factor_choices[] = {"ilu0", "ic0", "dilu", NULL};
-static const char *const norm_choices[] = {"true", "preconditioned", NULL};
-static const char *const eisenstat_choices[] = {"auto", "never", "always", NULL};
-static const char *const nullspace_choices[] = {"none", "constant", NULL};
-static const char *const scope_choices[] = {"local", "global", NULL};
-static const char *const dtype_choices[] = {"f64", "f32", NULL};
-static const char *const part_choices[] = {"lower", "upper", NULL};
-static const char *const bench_part_choices[] = {"lower", "upper", "both", "symgs", "relax", NULL};
-static const char *const precision_choices[] = {"f64", "f32", "f32-factor", NULL};
-static const char *const cache_choices[] = {"warm", "cold", NULL};
-static const char *const algorithm_choices[] = {"auto", "reference", "line", "pencil", NULL};
-
 #define FIELD(name)         offsetof(cli_options, name)
 #define FLAG(name)          .type = CLI_FLAG, .offset = FIELD(name)
 #define TEXT(name)          .type = CLI_TEXT, .offset = FIELD(name)
 #define OPTIONAL_TEXT(name) .type = CLI_OPTIONAL_TEXT, .offset = FIELD(name)
-#define CHOICE(name, list)  .type = CLI_CHOICE, .offset = FIELD(name), .choices = (list)
-#define LIST(name, list)    .type = CLI_TEXT, .offset = FIELD(name), .choices = (list)
+#define CHOICE(name, ...)   .type = CLI_CHOICE, .offset = FIELD(name), .choices = WORDS(__VA_ARGS__)
+#define LIST(name, ...)     .type = CLI_TEXT, .offset = FIELD(name), .choices = WORDS(__VA_ARGS__)
+#define WORDS(...)          ((const char *const[]){__VA_ARGS__, NULL})
 #define INTEGER(name, low, high)                                                                   \
     .type = CLI_INTEGER, .offset = FIELD(name), .minimum = (low), .maximum = (high)
 #define REAL(name, low, high)                                                                      \
