@@ -18,59 +18,6 @@ typedef struct bench_run {
     bench_system system;
 } bench_run;
 
-static void show_case(const cli_options *options, const bench_case *work,
-                      const bench_contestant *who) {
-    char size[80];
-    if (work->mode == MODE_WHOLE) {
-        cli_show_line(options, "%s %s %s %s", who->name,
-                      who->rival != NULL && who->rival->precond != NULL
-                          ? who->rival->precond
-                          : cli_choice(OPT_SOLVE_PRECOND, who->precond),
-                      who->format == GSW_FORMAT_CSR ? "csr" : "stencil",
-                      cli_dtype_name(who->factor_type));
-        return;
-    }
-    bench_short_size(&work->host.grid, size, sizeof size);
-    if (work->mode == MODE_HPCG) {
-        cli_show_line(options, "%s: sets of CG", size);
-        return;
-    }
-    if (work->mode == MODE_RELAX) {
-        cli_show_line(options, "%s %s: height %d", gsw_stencil_name(&work->host.stencil), size,
-                      (int)who->height);
-        return;
-    }
-    cli_show_line(options, "%s %s %s %s: %s", gsw_stencil_name(&work->host.stencil), size,
-                  cli_choice(OPT_BENCH_PART, (int)work->part), cli_dtype_name(work->type),
-                  who->name);
-}
-
-/* Opens a contestant once and times it with each state of the cache; adds its rows. */
-static int run_contestant(const cli_options *options, const bench_run *run, const bench_site *site,
-                          bench_case *work, const bench_contestant *who, bench_row *rows,
-                          int *used) {
-    const bench_list *caches = &run->plan.caches;
-    bool insensitive = bench_is_host_rival(who);
-    bench_worker worker;
-    bench_row opened;
-    show_case(options, work, who);
-    int code = bench_start_worker(options, site, work, who, &opened, &worker);
-    for (int i = 0; i < (insensitive ? 1 : caches->count) && code == CLI_OK; i++) {
-        worker.row = &rows[*used];
-        *worker.row = opened;
-        worker.cold = caches->values[i] == CACHE_COLD && !insensitive;
-        if (work->mode == MODE_ARRAYS || work->mode == MODE_CSR)
-            worker.row->cache = cli_choice(OPT_CACHE, worker.cold ? CACHE_COLD : CACHE_WARM);
-        if (opened.reason[0] == '\0')
-            code = bench_judge(&worker, bench_measure(&worker));
-        if (code == CLI_OK)
-            *used += 1;
-    }
-    bench_close_worker(&worker);
-    cli_show_line(options, NULL);
-    return code;
-}
-
 /* The rows beside rivals are shown together, since some are relative to others; the others at
  * once. */
 static int run_contestants(const cli_options *options, bench_run *run, bench_case *work,
@@ -80,7 +27,8 @@ static int run_contestants(const cli_options *options, bench_run *run, bench_cas
     int code = CLI_OK, used = 0, written = CLI_OK;
     for (int i = 0; i < count; i++)
         for (int j = 0; j < sites->count && code == CLI_OK; j++) {
-            code = run_contestant(options, run, &sites->site[j], work, &list[i], rows, &used);
+            code = bench_run_contestant(options, &run->plan.caches, &sites->site[j], work, &list[i],
+                                        rows, &used);
             if (together)
                 continue;
             written =

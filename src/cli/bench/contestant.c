@@ -8,15 +8,25 @@
 #include <rival.h>
 #endif
 #include "output/multigrid.h"
+#include "output/progress.h"
 #include "common/processes.h"
+#include "table.h"
 #include "tasks.h"
 
 #define TRIAL_REPEATS 3
 #define RIVAL_REPEATS 3 /* rivals by the host's clock, which mostly run on the CPU, take long */
 #define HOST_POINTS   ((int64_t)128 * 128 * 128) /* rivals on the CPU are left out beyond */
 
-bool bench_is_host_rival(const bench_contestant *who) {
+/* Rivals that run on the CPU: slow, and the cache of a device is nothing to them. */
+static bool is_host_rival(const bench_contestant *who) {
     return who->side == SIDE_RIVAL && !who->rival->on_device;
+}
+
+/* The name of the preconditioner in whole solves. */
+static const char *precond_of(const bench_contestant *who) {
+    return who->rival != NULL && who->rival->precond != NULL
+               ? who->rival->precond
+               : cli_choice(OPT_SOLVE_PRECOND, who->precond);
 }
 
 /* ---- Who takes part ------------------------------------------------------------------------- */
@@ -149,9 +159,7 @@ static void begin_row(bench_worker *worker) {
                        .converged = -1};
     if (work->mode == MODE_WHOLE) {
         row->method = gsw_method_name((gsw_method)worker->options->method);
-        row->precond = who->rival != NULL && who->rival->precond != NULL
-                           ? who->rival->precond
-                           : cli_choice(OPT_SOLVE_PRECOND, who->precond);
+        row->precond = precond_of(who);
     } else if (work->mode == MODE_HPCG) {
         row->method = gsw_method_name(GSW_CG);
         row->precond = cli_choice(OPT_SOLVE_PRECOND, CLI_PRECOND_MG);
@@ -166,31 +174,9 @@ static void begin_row(bench_worker *worker) {
         row->threads = 1;
 }
 
-int bench_start_worker(const cli_options *options, const bench_site *site, bench_case *work,
-                       const bench_contestant *who, bench_row *row, bench_worker *worker) {
-    const bool here = !bench_is_host_rival(who); /* where the site works */
-    const bool device = here && cli_on_device(&site->place);
-    *worker = (bench_worker){.options = options,
-                             .who = who,
-                             .site = site,
-                             .work = work,
-                             .row = row,
-                             .context = device ? site->place.run : site->place.host,
-                             .b = here ? work->arrays.b : work->b,
-                             .x = here ? work->arrays.x : work->x,
-                             .device = device};
-    begin_row(worker);
-    return bench_judge(worker, who->solver->open(worker));
-}
-
-void bench_close_worker(bench_worker *worker) {
-    if (worker->who->solver->close != NULL)
-        worker->who->solver->close(worker);
-    gsw_multigrid_destroy(worker->multigrid);
-    gsw_factor_destroy(worker->factor);
-}
-
-int bench_judge(bench_worker *worker, gsw_status status) {
+/* Judges the status of a run: the library's own failure ends the run of the program. That of a
+ * rival, or of a preconditioner that does not suit the matrix, is shown with its reason. */
+static int judge(bench_worker *worker, gsw_status status) {
     if (status == GSW_SUCCESS)
         return CLI_OK;
     const bool own = worker->who->rival == NULL;
@@ -210,6 +196,32 @@ int bench_judge(bench_worker *worker, gsw_status status) {
     if (worker->row->reason[0] == '\0') /* a rival has written its own */
         (void)snprintf(worker->row->reason, sizeof worker->row->reason, "%s", reason);
     return CLI_OK;
+}
+
+/* Puts a contestant to work on a case; begins *row. Always close what has been started. That a
+ * rival cannot run is no failure: the row then says why. */
+static int start_worker(const cli_options *options, const bench_site *site, bench_case *work,
+                        const bench_contestant *who, bench_row *row, bench_worker *worker) {
+    const bool here = !is_host_rival(who); /* where the site works */
+    const bool device = here && cli_on_device(&site->place);
+    *worker = (bench_worker){.options = options,
+                             .who = who,
+                             .site = site,
+                             .work = work,
+                             .row = row,
+                             .context = device ? site->place.run : site->place.host,
+                             .b = here ? work->arrays.b : work->b,
+                             .x = here ? work->arrays.x : work->x,
+                             .device = device};
+    begin_row(worker);
+    return judge(worker, who->solver->open(worker));
+}
+
+static void close_worker(bench_worker *worker) {
+    if (worker->who->solver->close != NULL)
+        worker->who->solver->close(worker);
+    gsw_multigrid_destroy(worker->multigrid);
+    gsw_factor_destroy(worker->factor);
 }
 
 /* ---- The host's clock ----------------------------------------------------------------------- */
@@ -318,7 +330,9 @@ static gsw_status time_events(bench_worker *worker) {
 
 #endif
 
-gsw_status bench_measure(bench_worker *worker) {
+/* Times a worker that is open, and fills its row. Warms up and checks the result, takes the times,
+ * checks the result again; before runs, outside their time, start() sets x. */
+static gsw_status measure(bench_worker *worker) {
     const bench_task *task = worker->work->task;
     gsw_status status;
 #ifdef GSW_HAVE_RIVALS
@@ -330,4 +344,54 @@ gsw_status bench_measure(bench_worker *worker) {
     if (status == GSW_SUCCESS)
         task->finish(worker);
     return status;
+}
+
+/* ---- A contestant on a case ------------------------------------------------------------------ */
+
+static void show_case(const cli_options *options, const bench_case *work,
+                      const bench_contestant *who) {
+    char size[80];
+    if (work->mode == MODE_WHOLE) {
+        cli_show_line(options, "%s %s %s %s", who->name, precond_of(who),
+                      who->format == GSW_FORMAT_CSR ? "csr" : "stencil",
+                      cli_dtype_name(who->factor_type));
+        return;
+    }
+    bench_short_size(&work->host.grid, size, sizeof size);
+    if (work->mode == MODE_HPCG) {
+        cli_show_line(options, "%s: sets of CG", size);
+        return;
+    }
+    if (work->mode == MODE_RELAX) {
+        cli_show_line(options, "%s %s: height %d", gsw_stencil_name(&work->host.stencil), size,
+                      (int)who->height);
+        return;
+    }
+    cli_show_line(options, "%s %s %s %s: %s", gsw_stencil_name(&work->host.stencil), size,
+                  cli_choice(OPT_BENCH_PART, (int)work->part), cli_dtype_name(work->type),
+                  who->name);
+}
+
+int bench_run_contestant(const cli_options *options, const bench_list *caches,
+                         const bench_site *site, bench_case *work, const bench_contestant *who,
+                         bench_row *rows, int *used) {
+    bool insensitive = is_host_rival(who);
+    bench_worker worker;
+    bench_row opened;
+    show_case(options, work, who);
+    int code = start_worker(options, site, work, who, &opened, &worker);
+    for (int i = 0; i < (insensitive ? 1 : caches->count) && code == CLI_OK; i++) {
+        worker.row = &rows[*used];
+        *worker.row = opened;
+        worker.cold = caches->values[i] == CACHE_COLD && !insensitive;
+        if (work->mode == MODE_ARRAYS || work->mode == MODE_CSR)
+            worker.row->cache = cli_choice(OPT_CACHE, worker.cold ? CACHE_COLD : CACHE_WARM);
+        if (opened.reason[0] == '\0')
+            code = judge(&worker, measure(&worker));
+        if (code == CLI_OK)
+            *used += 1;
+    }
+    close_worker(&worker);
+    cli_show_line(options, NULL);
+    return code;
 }

@@ -10,39 +10,27 @@
 
 /* ---- Cells ---------------------------------------------------------------------------------- */
 
-/* What a number looks like: with as many digits as fit, at most three behind the point; "-" where
- * there is none. */
-static void print_number(char *text, int width, double value) {
-    (void)snprintf(text, BENCH_CELL_SIZE, "-");
-    for (int digits = width < 5 ? width - 2 : 3; isfinite(value) && digits >= 0; digits--)
+/* What a number looks like: with as many digits as fit, at most three behind the point, unless its
+ * column says otherwise; "-" where there is none. */
+static void print_number(char *text, const bench_column *column, double value) {
+    const int width = column->width;
+    if (column->scale != 0)
+        value *= column->scale;
+    (void)snprintf(text, BENCH_CELL_SIZE, column->zero && value == 0 ? "0" : "-");
+    if (!isfinite(value) || (column->zero && value == 0))
+        return;
+    if (column->ending != NULL) {
+        (void)snprintf(text, BENCH_CELL_SIZE, "%.0f%s", value, column->ending);
+        return;
+    }
+    for (int digits = width < 5 ? width - 2 : 3; digits >= 0; digits--)
         if (snprintf(text, BENCH_CELL_SIZE, "%.*f", digits, value) <= width)
             return;
-    if (isfinite(value))
-        (void)snprintf(text, BENCH_CELL_SIZE, "%.0e", value);
+    (void)snprintf(text, BENCH_CELL_SIZE, "%.0e", value);
 }
 
 static void copy_name(char *text, const char *name) {
     (void)snprintf(text, BENCH_CELL_SIZE, "%s", name);
-}
-
-/* In the narrow columns beside rivals a zero is short. */
-static void print_zero(char *text, int width, double value) {
-    if (value == 0)
-        copy_name(text, "0");
-    else
-        print_number(text, width, value);
-}
-
-static void cell_setup_or_zero(const bench_row *row, int width, char *text) {
-    print_zero(text, width, row->setup_ms);
-}
-
-static void cell_buffer(const bench_row *row, int width, char *text) {
-    print_zero(text, width, row->buffer_bytes * 1e-6);
-}
-
-static void cell_speed(const bench_row *row, int width, char *text) {
-    print_zero(text, width, row->speed);
 }
 
 /* Cells whose form does not depend on the width. */
@@ -56,13 +44,6 @@ CELL(cell_height) {
 CELL(cell_tile) {
     (void)snprintf(text, BENCH_CELL_SIZE, "%lldx%lldx%lld", (long long)row->tile[0],
                    (long long)row->tile[1], (long long)row->tile[2]);
-}
-
-CELL(cell_of_copy) {
-    if (isfinite(row->fraction_of_copy))
-        (void)snprintf(text, BENCH_CELL_SIZE, "%.0f%%", 100 * row->fraction_of_copy);
-    else
-        copy_name(text, "-");
 }
 
 CELL(cell_error) {
@@ -160,28 +141,29 @@ static const bench_table of_arrays = {
                {"max", "ms", 5, .key = "time.maximum"},
                {"eff.", "GB/s", 5, .key = "effective_gb_s", .apart = true},
                {"moved", "GB/s", 5, .key = "moved_gb_s"},
-               {"of", "copy", 4, .cell = cell_of_copy},
+               {"of", "copy", 4, .key = "fraction_of_copy", .scale = 100, .ending = "%"},
                {"max", "error", 5, .cell = cell_error, .apart = true}}};
 
-static const bench_table of_csr = {.names = 6,
-                                   .count = 16,
-                                   .parted = true,
-                                   .column = {{"stencil", "", 7, .key = "stencil"},
-                                              {"size", "", 4, .cell = cell_short_size},
-                                              {"part", "", 4, .key = "part"},
-                                              {"type", "", 4, .cell = cell_type},
-                                              {"algorithm", "", 9, .key = "algorithm"},
-                                              {"L2", "", 4, .key = "cache"},
-                                              {"setup", "ms", 5, .cell = cell_setup_or_zero},
-                                              {"buf.", "MB", 4, .cell = cell_buffer},
-                                              {"time", "ms", 5, .key = "time.median"},
-                                              {"min", "ms", 5, .key = "time.minimum"},
-                                              {"max", "ms", 5, .key = "time.maximum"},
-                                              {"eff.", "GB/s", 4, .key = "effective_gb_s"},
-                                              {"moved", "GB/s", 5, .key = "moved_gb_s"},
-                                              {"of", "copy", 4, .cell = cell_of_copy},
-                                              {"", "", 4, .cell = cell_speed},
-                                              {"max", "error", 5, .cell = cell_judged_error}}};
+static const bench_table of_csr = {
+    .names = 6,
+    .count = 16,
+    .parted = true,
+    .column = {{"stencil", "", 7, .key = "stencil"},
+               {"size", "", 4, .cell = cell_short_size},
+               {"part", "", 4, .key = "part"},
+               {"type", "", 4, .cell = cell_type},
+               {"algorithm", "", 9, .key = "algorithm"},
+               {"L2", "", 4, .key = "cache"},
+               {"setup", "ms", 5, .key = "setup_ms", .zero = true},
+               {"buf.", "MB", 4, .key = "buffer_bytes", .scale = 1e-6, .zero = true},
+               {"time", "ms", 5, .key = "time.median"},
+               {"min", "ms", 5, .key = "time.minimum"},
+               {"max", "ms", 5, .key = "time.maximum"},
+               {"eff.", "GB/s", 4, .key = "effective_gb_s"},
+               {"moved", "GB/s", 5, .key = "moved_gb_s"},
+               {"of", "copy", 4, .key = "fraction_of_copy", .scale = 100, .ending = "%"},
+               {"", "", 4, .key = "speed", .zero = true},
+               {"max", "error", 5, .cell = cell_judged_error}}};
 
 static const bench_table of_whole = {.names = 4,
                                      .count = 13,
@@ -213,25 +195,26 @@ static const bench_table of_hpcg = {
                {"", "GFLOP/s", 7, .key = "gflops"},
                {"rated", "GFLOP/s", 7, .key = "rated_gflops"},
                {"moved", "GB/s", 5, .key = "moved_gb_s"},
-               {"of", "copy", 4, .cell = cell_of_copy},
+               {"of", "copy", 4, .key = "fraction_of_copy", .scale = 100, .ending = "%"},
                {"", "error", 5, .cell = cell_judged_error}}};
 
-static const bench_table of_relax = {.names = 4,
-                                     .count = 13,
-                                     .parted = true,
-                                     .column = {{"stencil", "", 7, .key = "stencil"},
-                                                {"size", "", 4, .cell = cell_short_size},
-                                                {"h", "", 2, .cell = cell_height},
-                                                {"tile", "", 12, .cell = cell_tile},
-                                                {"time", "ms", 7, .key = "time.median"},
-                                                {"min", "ms", 7, .key = "time.minimum"},
-                                                {"max", "ms", 7, .key = "time.maximum"},
-                                                {"predicted", "ms", 9, .key = "predicted_ms"},
-                                                {"gain", "", 5, .key = "speed"},
-                                                {"setup", "ms", 5, .key = "setup_ms"},
-                                                {"moved", "GB/s", 5, .key = "moved_gb_s"},
-                                                {"of", "copy", 4, .cell = cell_of_copy},
-                                                {"max", "error", 5, .cell = cell_judged_error}}};
+static const bench_table of_relax = {
+    .names = 4,
+    .count = 13,
+    .parted = true,
+    .column = {{"stencil", "", 7, .key = "stencil"},
+               {"size", "", 4, .cell = cell_short_size},
+               {"h", "", 2, .cell = cell_height},
+               {"tile", "", 12, .cell = cell_tile},
+               {"time", "ms", 7, .key = "time.median"},
+               {"min", "ms", 7, .key = "time.minimum"},
+               {"max", "ms", 7, .key = "time.maximum"},
+               {"predicted", "ms", 9, .key = "predicted_ms"},
+               {"gain", "", 5, .key = "speed"},
+               {"setup", "ms", 5, .key = "setup_ms"},
+               {"moved", "GB/s", 5, .key = "moved_gb_s"},
+               {"of", "copy", 4, .key = "fraction_of_copy", .scale = 100, .ending = "%"},
+               {"max", "error", 5, .cell = cell_judged_error}}};
 
 static void widen(bench_column *column, const char *text) {
     int length = (int)strlen(text);
@@ -309,7 +292,8 @@ void bench_table_make(const bench_plan *plan, const char *baseline, bench_table 
     fit_names(plan, table);
     for (int i = 0; i < table->count; i++) {
         groups += table->column[i].apart;
-        if (baseline != NULL && table->column[i].cell == cell_speed) {
+        if (baseline != NULL && table->column[i].key != NULL &&
+            strcmp(table->column[i].key, "speed") == 0) {
             table->column[i].head = "x";
             table->column[i].unit = baseline;
         }
@@ -340,7 +324,7 @@ static void make_cell(const bench_row *row, const bench_column *column, char *te
     else if (field->kind == BENCH_COUNT)
         (void)snprintf(text, BENCH_CELL_SIZE, "%lld", (long long)*(const int64_t *)value);
     else
-        print_number(text, column->width, *(const double *)value);
+        print_number(text, column, *(const double *)value);
 }
 
 static void print_cell(const cli_options *options, const bench_table *table, int i,

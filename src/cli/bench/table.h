@@ -24,7 +24,10 @@ typedef struct bench_column {
     int width;
     const char *key; /* of the field that it shows, or: */
     void (*cell)(const bench_row *row, int width, char *text);
-    bool apart; /* a group of columns begins here */
+    bool apart;         /* a group of columns begins here */
+    double scale;       /* of a number, unless it is 0 */
+    bool zero;          /* a number that is zero is short, for narrow columns */
+    const char *ending; /* of a whole number, such as "%" */
 } bench_column;
 
 typedef struct bench_table {
