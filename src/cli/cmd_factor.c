@@ -44,7 +44,7 @@ static void report(const cli_options *options, const factor_job *job) {
 static int write_outputs(const cli_options *options, const factor_job *job) {
     const char *kind = gsw_factor_kind_name((gsw_factor_kind)options->precond);
     cli_outputs outputs = {0};
-    cJSON *json = NULL;
+    cJSON *json = cli_json(options, CLI_FACTOR);
     char comment[80];
     cli_content content = {.csr = &job->lower, .comment = comment, .context = job->place.host};
     (void)snprintf(comment, sizeof comment, "lower factor L of %s by gridsweep factor", kind);
@@ -54,14 +54,11 @@ static int write_outputs(const cli_options *options, const factor_job *job) {
         (void)snprintf(comment, sizeof comment, "upper factor U of %s by gridsweep factor", kind);
         code = cli_stage(options, &outputs, options->out_u, &content);
     }
-    if (code == CLI_OK && options->json != NULL) {
-        json = cli_json(options, CLI_FACTOR);
-        cli_set_context(json, job->place.run);
-        cli_set_matrix(json, &job->input.matrix);
-        cli_set_text(json, "factor_dtype", cli_dtype_name(options->factor_precision));
-        cli_set_text(json, "precond", kind);
-        cli_set_number(json, "setup_ms", job->setup_ms);
-    }
+    cli_set_context(json, job->place.run);
+    cli_set_matrix(json, &job->input.matrix);
+    cli_set_text(json, "factor_dtype", cli_dtype_name(options->factor_precision));
+    cli_set_text(json, "precond", kind);
+    cli_set_number(json, "setup_ms", job->setup_ms);
     return cli_finish(options, &outputs, code, json);
 }
 

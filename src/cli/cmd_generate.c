@@ -7,7 +7,6 @@
 static int write_matrix(const cli_options *options, gsw_context *context, const cli_input *input) {
     gsw_csr csr = {0};
     cli_outputs outputs = {0};
-    cJSON *json = NULL;
     char comment[200];
     const gsw_grid *grid = &input->matrix.grid;
     gsw_status status = gsw_matrix_to_csr(context, &input->matrix, GSW_FULL, GSW_I64, &csr);
@@ -20,10 +19,8 @@ static int write_matrix(const cli_options *options, gsw_context *context, const 
                    gsw_stencil_name(&input->matrix.stencil));
     int code = cli_stage(options, &outputs, options->out,
                          &(cli_content){.csr = &csr, .comment = comment, .context = context});
-    if (code == CLI_OK && options->json != NULL) {
-        json = cli_json(options, CLI_GENERATE);
-        cli_set_matrix(json, &input->matrix);
-    }
+    cJSON *json = cli_json(options, CLI_GENERATE);
+    cli_set_matrix(json, &input->matrix);
     code = cli_finish(options, &outputs, code, json);
     gsw_csr_free(&csr);
     return code;

@@ -95,7 +95,7 @@ static void report(const cli_options *options, const sptrsv_job *job) {
 
 static int write_outputs(const cli_options *options, const sptrsv_job *job) {
     cli_outputs outputs = {0};
-    cJSON *json = NULL;
+    cJSON *json = cli_json(options, CLI_SPTRSV);
     int code = CLI_OK;
     if (options->out != NULL)
         code = cli_stage(options, &outputs, options->out,
@@ -103,20 +103,17 @@ static int write_outputs(const cli_options *options, const sptrsv_job *job) {
                                         .count = job->input.rows,
                                         .comment = "solution x of T x = b by gridsweep sptrsv",
                                         .context = job->place.host});
-    if (code == CLI_OK && options->json != NULL) {
-        json = cli_json(options, CLI_SPTRSV);
-        cli_set_context(json, job->place.run);
-        cli_set_matrix(json, &job->input.matrix);
-        cli_set_text(json, "part", job->wanted.part == GSW_LOWER ? "lower" : "upper");
-        cli_set_text(json, "algorithm", gsw_algorithm_name(job->wanted.algorithm));
-        cli_set_text(json, "dtype", "f64");
-        cli_set_number(json, "upload_ms", job->arrays.upload_ms);
-        cli_set_number(json, "download_ms", job->arrays.download_ms);
-        cli_set_number(json, "solve_ms", job->times.median);
-        cli_set_times(json, &job->times);
-        cli_set_number(json, "effective_gb_s", effective_rate(job));
-        cli_set_number(json, "max_rel_error", job->error);
-    }
+    cli_set_context(json, job->place.run);
+    cli_set_matrix(json, &job->input.matrix);
+    cli_set_text(json, "part", job->wanted.part == GSW_LOWER ? "lower" : "upper");
+    cli_set_text(json, "algorithm", gsw_algorithm_name(job->wanted.algorithm));
+    cli_set_text(json, "dtype", "f64");
+    cli_set_number(json, "upload_ms", job->arrays.upload_ms);
+    cli_set_number(json, "download_ms", job->arrays.download_ms);
+    cli_set_number(json, "solve_ms", job->times.median);
+    cli_set_times(json, &job->times);
+    cli_set_number(json, "effective_gb_s", effective_rate(job));
+    cli_set_number(json, "max_rel_error", job->error);
     return cli_finish(options, &outputs, code, json);
 }
 

@@ -211,27 +211,23 @@ static PetscErrorCode find_shape(gsw_petsc_distributed *d, const gsw_petsc_place
 
 /* ---- The library's objects ------------------------------------------------------------------ */
 
+/* Without MPI check_processes() refuses several processes, and one needs no transport. */
+static gsw_status open_transport(gsw_context *context, MPI_Comm comm, gsw_transport **transport) {
 #ifdef GSW_PETSC_MPI
-static gsw_status open_transport(gsw_context *context, MPI_Comm comm, gsw_transport **transport) {
     return gsw_mpi_transport_create(context, comm, transport);
-}
-
-static void close_transport(gsw_transport *transport) {
-    gsw_mpi_transport_destroy(transport);
-}
 #else
-/* Not called: check_processes() refuses several processes, and one needs no transport. */
-static gsw_status open_transport(gsw_context *context, MPI_Comm comm, gsw_transport **transport) {
-    (void)context;
-    (void)comm;
-    *transport = NULL;
+    (void)context, (void)comm, (void)transport;
     return GSW_ERROR_UNSUPPORTED;
+#endif
 }
 
 static void close_transport(gsw_transport *transport) {
+#ifdef GSW_PETSC_MPI
+    gsw_mpi_transport_destroy(transport);
+#else
     (void)transport;
-}
 #endif
+}
 
 static PetscErrorCode check_processes(MPI_Comm comm) {
     PetscMPIInt processes;
@@ -288,7 +284,7 @@ static PetscErrorCode open_matrix(gsw_petsc_distributed *d, const gsw_petsc_plac
     const double *first = d->moved ? d->moved : d->values;
     for (int32_t e = 0; e < stencil->count; e++)
         d->array[e] = first + (size_t)e * (size_t)rows->count;
-    gsw_petsc_rows_values(rows, &d->layout, stencil, d->values, &bad);
+    bad = gsw_petsc_rows_values(rows, &d->layout, stencil, d->values);
     PetscCheck(bad < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
                "own row %" PetscInt_FMT " has a coupling outside the stencil", bad);
     if (status == GSW_SUCCESS)
@@ -340,7 +336,7 @@ PetscErrorCode gsw_petsc_distributed_refill(gsw_petsc_distributed *d, const gsw_
     int sound[2];
     PetscFunctionBegin;
     PetscCall(gsw_petsc_rows_open(&rows, matrix));
-    gsw_petsc_rows_values(&rows, &d->layout, &place->stencil, d->values, &bad);
+    bad = gsw_petsc_rows_values(&rows, &d->layout, &place->stencil, d->values);
     PetscCall(gsw_petsc_rows_close(&rows));
     if (bad < 0)
         PetscCall(gsw_petsc_check(PETSC_COMM_SELF, place, move_values(d, place), PETSC_ERR_LIB,

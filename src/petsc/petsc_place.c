@@ -165,8 +165,9 @@ PetscErrorCode gsw_petsc_take_matrix(gsw_petsc_place *place, Mat matrix, gsw_pet
 
 /* ---- Open and close ------------------------------------------------------------------------- */
 
-PetscErrorCode gsw_petsc_read_place(MPI_Comm comm, const char *prefix, const char *family,
-                                    gsw_context_options *context, gsw_grid *grid) {
+/* The backend in *context is the default. */
+static PetscErrorCode read_place(MPI_Comm comm, const char *prefix, const char *family,
+                                 gsw_context_options *context, gsw_grid *grid) {
     static const char *const backends[] = {"auto", "cpu", "cuda",
                                            "reference"}; /* in the order of gsw_backend */
     enum { GRID, BACKEND, THREADS, COUNT };
@@ -214,7 +215,7 @@ PetscErrorCode gsw_petsc_open_context(gsw_petsc_place *place, MPI_Comm comm, con
     PetscFunctionBegin;
     PetscCall(gsw_petsc_gpu_has(matrix, &on_gpu));
     options.backend = on_gpu ? GSW_BACKEND_AUTO : GSW_BACKEND_CPU;
-    PetscCall(gsw_petsc_read_place(comm, prefix, family, &options, given));
+    PetscCall(read_place(comm, prefix, family, &options, given));
     PetscCallMPI(MPI_Comm_size(comm, &processes));
     if (!on_gpu && processes > 1) { /* PETSc alone knows which GPU is whose */
         PetscCheck(options.backend != GSW_BACKEND_CUDA, comm, PETSC_ERR_SUP,

@@ -40,14 +40,10 @@ typedef struct gsw_petsc_place {
 PetscErrorCode gsw_petsc_check(MPI_Comm comm, const gsw_petsc_place *place, gsw_status status,
                                PetscErrorCode pivot, const char *doing);
 
-/* Reads -FAMILY_grid, -FAMILY_backend and -FAMILY_threads with the prefix. The backend in *context
- * is the default; grid->nx stays 0 where no grid is given. */
-PetscErrorCode gsw_petsc_read_place(MPI_Comm comm, const char *prefix, const char *family,
-                                    gsw_context_options *context, gsw_grid *grid);
-
-/* Does so, and creates the place's context: where PETSc has the matrix, unless an option says
- * otherwise. On a GPU the context takes PETSc's stream, or CUDA's default stream where PETSc's is
- * non-blocking. */
+/* Reads -FAMILY_grid, -FAMILY_backend and -FAMILY_threads with the prefix, and creates the place's
+ * context: where PETSc has the matrix, unless an option says otherwise. given->nx stays 0 where no
+ * grid is given. On a GPU the context takes PETSc's stream, or CUDA's default stream where PETSc's
+ * is non-blocking. */
 PetscErrorCode gsw_petsc_open_context(gsw_petsc_place *place, MPI_Comm comm, const char *prefix,
                                       const char *family, Mat matrix, gsw_grid *given);
 

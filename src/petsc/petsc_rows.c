@@ -214,11 +214,11 @@ static int32_t find_outer(const gsw_petsc_rows *rows, const gsw_petsc_layout *la
     return gsw_stencil_find(stencil, (gsw_offset){(int32_t)d[0], (int32_t)d[1], (int32_t)d[2]});
 }
 
-/* Returns the first row with a coupling outside the stencil, or -1. */
-static PetscInt copy_values(const gsw_petsc_rows *rows, const gsw_petsc_layout *layout,
-                            const gsw_stencil *stencil, double *values) {
+PetscInt gsw_petsc_rows_values(const gsw_petsc_rows *rows, const gsw_petsc_layout *layout,
+                               const gsw_stencil *stencil, double *values) {
     int64_t at[3] = {0, 0, 0};
     inner in;
+    memset(values, 0, (size_t)stencil->count * (size_t)rows->count * sizeof *values);
     open_inner(&in, layout, stencil);
     for (PetscInt row = 0; row < rows->count; row++) {
         for (int block = 0; block < 2; block++) {
@@ -240,10 +240,4 @@ static PetscInt copy_values(const gsw_petsc_rows *rows, const gsw_petsc_layout *
         }
     }
     return -1;
-}
-
-void gsw_petsc_rows_values(const gsw_petsc_rows *rows, const gsw_petsc_layout *layout,
-                           const gsw_stencil *stencil, double *values, PetscInt *bad) {
-    memset(values, 0, (size_t)stencil->count * (size_t)rows->count * sizeof *values);
-    *bad = copy_values(rows, layout, stencil, values);
 }

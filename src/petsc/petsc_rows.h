@@ -26,8 +26,8 @@ PetscErrorCode gsw_petsc_rows_stencil(const gsw_petsc_rows *rows, const gsw_pets
                                       int64_t bad[2]);
 
 /* Fills one array per offset of the stencil, each with one value per own row; 0 where the matrix
- * stores no value. *bad is the first own row with a coupling outside the stencil, or -1. */
-void gsw_petsc_rows_values(const gsw_petsc_rows *rows, const gsw_petsc_layout *layout,
-                           const gsw_stencil *stencil, double *values, PetscInt *bad);
+ * stores no value. Returns the first own row with a coupling outside the stencil, or -1. */
+PetscInt gsw_petsc_rows_values(const gsw_petsc_rows *rows, const gsw_petsc_layout *layout,
+                               const gsw_stencil *stencil, double *values);
 
 #endif

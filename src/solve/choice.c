@@ -189,6 +189,12 @@ static const char *character(const gsw_choice *c) {
 }
 
 static void explain(search *s, gsw_reason reason) {
+    static const char *const plain[] = {
+        [GSW_REASON_POINTS] = "; the grid is too small for multigrid to save time",
+        [GSW_REASON_DIAGONAL] = "; a diagonal is zero or not finite",
+        [GSW_REASON_SIGNS] = "; too many couplings have the sign of the diagonal",
+        [GSW_REASON_INDEFINITE] = "; indefinite",
+        [GSW_REASON_METHOD_ONLY] = ""};
     gsw_choice *c = s->choice;
     const char *kind = gsw_factor_kind_name(c->kind);
     const double iterations = c->method == GSW_CG ? c->estimate : ceil(c->estimate / 2);
@@ -211,18 +217,6 @@ static void explain(search *s, gsw_reason reason) {
         (void)snprintf(why, sizeof why, "; the stencil reaches too far for multigrid%s",
                        c->kind == GSW_JACOBI ? ", and for fast sweeps" : "");
         break;
-    case GSW_REASON_POINTS:
-        (void)snprintf(why, sizeof why, "; the grid is too small for multigrid to save time");
-        break;
-    case GSW_REASON_DIAGONAL:
-        (void)snprintf(why, sizeof why, "; a diagonal is zero or not finite");
-        break;
-    case GSW_REASON_SIGNS:
-        (void)snprintf(why, sizeof why, "; too many couplings have the sign of the diagonal");
-        break;
-    case GSW_REASON_INDEFINITE:
-        (void)snprintf(why, sizeof why, "; indefinite");
-        break;
     case GSW_REASON_FEW:
         (void)snprintf(why, sizeof why, "; %s takes only some %.0f iterations", kind, iterations);
         break;
@@ -233,8 +227,8 @@ static void explain(search *s, gsw_reason reason) {
     case GSW_REASON_REFUSED:
         (void)snprintf(why, sizeof why, "; refused: %.120s", s->no_multigrid);
         break;
-    case GSW_REASON_METHOD_ONLY:
-        break;
+    default:
+        (void)snprintf(why, sizeof why, "%s", plain[reason]);
     }
     (void)snprintf(c->text, sizeof c->text, "%s%s", character(c), why);
 }

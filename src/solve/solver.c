@@ -15,7 +15,7 @@
 #include "core/quiet.h"
 #include "core/reserve.h"
 #include "core/sums.h"
-#include "solver_attempts.h"
+#include "solver_state.h"
 #include "matrix/distributed_matrix.h"
 #include "matrix/stencil_facts.h"
 

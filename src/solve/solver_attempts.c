@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "choice.h"
-#include "solver_attempts.h"
+#include "solver_state.h"
 
 /* Looks are counted in products with M^-1, of which an iteration of BiCGSTAB has two. Cycles that
  * leave more than a tenth of the residual in 30 products take 240 to 1e-8. */

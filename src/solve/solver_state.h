@@ -1,4 +1,4 @@
-/* solver_state.h: the contents of a solver. */
+/* solver_state.h: the contents of a solver, and which attempts it makes in which order. */
 #ifndef GSW_SOLVER_STATE_H
 #define GSW_SOLVER_STATE_H
 
@@ -46,5 +46,13 @@ struct gsw_solver {
     gsw_watch watch;
     gsw_solver_report report;
 };
+
+/* Prepares the options of the next attempt. */
+void gsw_attempt_begin(gsw_solver *solver, gsw_krylov_options *options);
+
+/* Whether something else is to be tried after an attempt that has ended with `status`. If so,
+ * solver->method and *precond say what. */
+int gsw_attempt_next(gsw_solver *solver, gsw_status status, const gsw_krylov_result *result,
+                     gsw_precond *precond);
 
 #endif

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <gridsweep/memory.h>
 #include <gridsweep/relax.h>
-#include "plain_row.h"
 
 enum { SWEEPS_LEAST = 24 }; /* of a run */
 

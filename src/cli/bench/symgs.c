@@ -3,7 +3,6 @@
 #include "tasks.h"
 #include <string.h>
 #include <gridsweep/memory.h>
-#include "plain_row.h"
 
 /* One step of symmetric Gauss-Seidel as the textbook has it, without the library: all rows upwards,
  * then all downwards. */

@@ -187,6 +187,10 @@ void bench_free_case(const bench_site *site, bench_case *made);
 /* A packed factor of the worker's matrix; fills setup_ms and buffer_bytes. */
 gsw_status bench_open_factor(bench_worker *worker, gsw_factor_kind kind);
 
+/* A row of the stencil arrays as the textbook has it, without the library: (b_i - sum of a_ij x_j
+ * over j != i) / a_ii, what Gauss-Seidel makes of x_i, and Jacobi's next x_i. */
+double bench_plain_row(const gsw_matrix *matrix, int64_t row, const double *b, const double *x);
+
 /* Fills x with NaNs. */
 gsw_status bench_poison(bench_worker *worker);
 
