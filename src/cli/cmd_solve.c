@@ -87,33 +87,25 @@ static int load(const cli_options *options, cli_solve *job) {
     return CLI_OK;
 }
 
-/* Brings each process its part. */
-static int distribute(const cli_options *options, cli_solve *job) {
-    gsw_grid grid = job->input.matrix.grid;
-    const double start = cli_now_ms();
-    cli_processes_share(&grid, sizeof grid);
-    const int code = cli_boxes_open(options, job->place.run, &grid, &job->input.matrix, job->b,
-                                    job->x, &job->boxes);
-    job->arrays = job->boxes.arrays;
-    job->setup_ms += cli_now_ms() - start;
-    return code;
-}
-
 static int prepare(const cli_options *options, cli_solve *job) {
     int code = cli_processes_agree(options, open_place(options, job));
     if (code == CLI_OK)
         code = cli_processes_agree(options, cli_rank() == 0 ? load(options, job) : CLI_OK);
     if (code != CLI_OK)
         return code;
-    return cli_processes() > 1 ? distribute(options, job)
-                               : cli_upload(options, &job->place, &job->input.matrix, job->b,
-                                            job->x, job->input.vector_bytes, &job->arrays);
+    const double start = cli_now_ms();
+    code = cli_boxes_open(options, &job->place, &job->input.matrix, job->b, job->x,
+                          job->input.vector_bytes, &job->boxes);
+    if (cli_processes() > 1)
+        job->setup_ms += cli_now_ms() - start;
+    return code;
 }
 
 /* Brings x to the first process. */
 static int fetch(const cli_options *options, cli_solve *job) {
     if (cli_processes() == 1)
-        return cli_download(options, &job->place, &job->arrays, job->x, job->input.vector_bytes);
+        return cli_download(options, &job->place, &job->boxes.arrays, job->x,
+                            job->input.vector_bytes);
     const gsw_status status = cli_boxes_collect(&job->boxes, job->x);
     return cli_status(options, job->place.run, status, cli_source_of(options));
 }
@@ -166,7 +158,7 @@ static gsw_status make_solver(const cli_options *options, cli_solve *job) {
         .factor = &job->factor,
         .krylov = &krylov};
     gsw_status status =
-        gsw_solver_create(job->place.run, &job->arrays.matrix, &wanted, &job->solver);
+        gsw_solver_create(job->place.run, &job->boxes.arrays.matrix, &wanted, &job->solver);
     job->report.size = sizeof job->report;
     job->choice.size = sizeof job->choice;
     if (status == GSW_SUCCESS)
@@ -202,7 +194,8 @@ static int iterate(const cli_options *options, cli_solve *job) {
     job->before_ms = solver_setup_ms(job->solver);
     cli_progress_start(&job->progress, options);
     job->begin_ms = cli_now_ms();
-    job->status = gsw_solver_solve(job->place.run, job->solver, job->arrays.b, job->arrays.x, NULL);
+    job->status = gsw_solver_solve(job->place.run, job->solver, job->boxes.arrays.b,
+                                   job->boxes.arrays.x, NULL);
     cli_progress_finish(&job->progress);
     (void)gsw_solver_get_report(job->solver, &job->report);
     (void)gsw_solver_get_choice(job->solver, &job->choice);
@@ -269,8 +262,6 @@ int cmd_solve(const cli_options *given) {
     free(job.x);
     free(job.b);
     gsw_solver_destroy(job.solver);
-    if (cli_processes() == 1)
-        cli_arrays_free(&job.place, &job.arrays);
     cli_boxes_close(&job.boxes);
     cli_input_free(&job.input);
     cli_close_place(&job.place);

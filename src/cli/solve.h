@@ -14,8 +14,7 @@ typedef struct cli_solve {
     cli_place place;
     cli_input input; /* with b and x: the first process's */
     double *b, *x;
-    cli_boxes boxes;   /* on several processes, */
-    cli_arrays arrays; /* which have only their own parts here */
+    cli_boxes boxes; /* where the solver works */
     gsw_multigrid_options hierarchy;
     gsw_factor_options factor;
     gsw_solver *solver;

@@ -70,7 +70,7 @@ void cli_solve_print(const cli_options *options, const cli_solve *job) {
     const gsw_solver_report *report = &job->report;
     cli_field(options, "setup", "%.3f ms to %s the system", job->setup_ms,
               options->file != NULL ? "read" : "generate");
-    cli_print_transfer(options, &job->arrays);
+    cli_print_transfer(options, &job->boxes.arrays);
     if (has_precond(job))
         cli_field(options, "factor", "%.3f ms", report->setup_ms);
     cli_field(options, "solve", "%.3f ms", report->solve_ms);
@@ -139,8 +139,8 @@ static cJSON *make_json(const cli_options *options, const cli_solve *job) {
     cli_set_number(json, "residual", report->residual);
     cli_set_number(json, "setup_ms", job->setup_ms);
     cli_set_number(json, "factor_ms", has_precond(job) ? report->setup_ms : NAN);
-    cli_set_number(json, "upload_ms", job->arrays.upload_ms);
-    cli_set_number(json, "download_ms", job->arrays.download_ms);
+    cli_set_number(json, "upload_ms", job->boxes.arrays.upload_ms);
+    cli_set_number(json, "download_ms", job->boxes.arrays.download_ms);
     cli_set_number(json, "solve_ms", report->solve_ms);
     cli_set_text(json, "file", options->file);
     cli_set_text(json, "problem", options->problem);

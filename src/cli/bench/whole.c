@@ -52,28 +52,18 @@ static int load(const cli_options *options, gsw_context *host, bench_case *made)
     return cli_status(options, host, status, CLI_FROM_OPTION);
 }
 
-static int copy(const cli_options *options, const bench_site *site, bench_case *made) {
+/* To where the solvers work, on a device as a CSR, too. */
+static int bring(const cli_options *options, const bench_site *site, bench_case *made) {
     const cli_place *place = &site->place;
-    int code = bench_upload(options, site, made);
-    if (code != CLI_OK || !cli_on_device(place))
-        return code;
-    gsw_status status = gsw_matrix_upload(place->run, &made->host_csr, &made->device_csr);
-    return cli_status(options, place->run, status, CLI_FROM_OPTION);
-}
-
-/* Brings each of several processes its box of the system, which the first one has. */
-static int distribute(const cli_options *options, const bench_site *site, bench_case *made) {
-    struct outline {
-        gsw_grid grid;
-        gsw_stencil stencil;
-    } outline = {made->host.grid, made->host.stencil};
-    cli_processes_share(&outline, sizeof outline);
-    made->host.grid = outline.grid;
-    made->host.stencil = outline.stencil;
-    int code = cli_boxes_open(options, site->place.run, &outline.grid, &made->host, made->b,
-                              made->x, &made->boxes);
-    made->vector_bytes = made->boxes.points * sizeof(double);
+    int code = cli_boxes_open(options, place, &made->host, made->b, made->x, made->vector_bytes,
+                              &made->boxes);
     made->arrays = made->boxes.arrays;
+    if (cli_processes() > 1)
+        made->vector_bytes = made->boxes.points * sizeof(double);
+    else if (code == CLI_OK && cli_on_device(place))
+        code = cli_status(options, place->run,
+                          gsw_matrix_upload(place->run, &made->host_csr, &made->device_csr),
+                          CLI_FROM_OPTION);
     return code;
 }
 
@@ -102,7 +92,7 @@ static int make(const cli_options *options, const bench_plan *plan, const bench_
     int code = cli_processes_agree(options, cli_rank() == 0 ? load(options, site->place.host, made)
                                                             : CLI_OK);
     if (code == CLI_OK)
-        code = cli_processes() > 1 ? distribute(options, site, made) : copy(options, site, made);
+        code = bring(options, site, made);
     if (code == CLI_OK && cli_rank() == 0)
         print_plan(options, plan, site, made);
     return code;

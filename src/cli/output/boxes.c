@@ -58,12 +58,12 @@ static int make_vectors(const cli_options *options, cli_boxes *boxes) {
         code = cli_error(options, "out of memory for the vectors");
     boxes->arrays.b = boxes->b;
     boxes->arrays.x = boxes->x;
-    if (code == CLI_OK && gsw_context_backend(boxes->context) == GSW_BACKEND_CUDA) {
+    if (code == CLI_OK && gsw_context_backend(boxes->place->run) == GSW_BACKEND_CUDA) {
         const size_t bytes = boxes->points * sizeof *boxes->b;
-        gsw_status status = gsw_memory_alloc(boxes->context, bytes, &boxes->arrays.b);
+        gsw_status status = gsw_memory_alloc(boxes->place->run, bytes, &boxes->arrays.b);
         if (status == GSW_SUCCESS)
-            status = gsw_memory_alloc(boxes->context, bytes, &boxes->arrays.x);
-        code = cli_status(options, boxes->context, status, CLI_FROM_OPTION);
+            status = gsw_memory_alloc(boxes->place->run, bytes, &boxes->arrays.x);
+        code = cli_status(options, boxes->place->run, status, CLI_FROM_OPTION);
     }
     return cli_processes_agree(options, code);
 }
@@ -76,45 +76,49 @@ static gsw_status distribute(const cli_boxes *boxes, const double *all_b, const 
     if (status == GSW_SUCCESS)
         status = gsw_partition_distribute(boxes->partition, 0, all_x, boxes->x);
     if (status == GSW_SUCCESS && boxes->arrays.b != boxes->b)
-        status = gsw_memory_upload(boxes->context, boxes->arrays.b, boxes->b, bytes);
+        status = gsw_memory_upload(boxes->place->run, boxes->arrays.b, boxes->b, bytes);
     if (status == GSW_SUCCESS && boxes->arrays.x != boxes->x)
-        status = gsw_memory_upload(boxes->context, boxes->arrays.x, boxes->x, bytes);
+        status = gsw_memory_upload(boxes->place->run, boxes->arrays.x, boxes->x, bytes);
     return status;
 }
 
 gsw_status cli_boxes_collect(const cli_boxes *boxes, double *all_x) {
     gsw_status status = GSW_SUCCESS;
     if (boxes->arrays.x != boxes->x)
-        status = gsw_memory_download(boxes->context, boxes->x, boxes->arrays.x,
+        status = gsw_memory_download(boxes->place->run, boxes->x, boxes->arrays.x,
                                      boxes->points * sizeof *boxes->x);
     return status == GSW_SUCCESS ? gsw_partition_collect(boxes->partition, 0, boxes->x, all_x)
                                  : status;
 }
 
-int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_grid *grid,
-                   const gsw_matrix *whole, const double *all_b, const double *all_x,
-                   cli_boxes *boxes) {
+int cli_boxes_open(const cli_options *options, const cli_place *place, gsw_matrix *whole, double *b,
+                   double *x, size_t bytes, cli_boxes *boxes) {
+    gsw_context *context = place->run;
     gsw_partition_options wanted = {.size = sizeof wanted, .wait_limit = options->wait_limit};
     *boxes =
-        (cli_boxes){.context = context,
+        (cli_boxes){.place = place,
                     .arrays = {.upload_ms = NAN, .download_ms = NAN},
                     .wait_limit = options->wait_limit > 0 ? options->wait_limit : DEFAULT_LIMIT};
+    if (cli_processes() == 1)
+        return cli_upload(options, place, whole, b, x, bytes, &boxes->arrays);
+    cli_processes_share(&whole->grid, sizeof whole->grid);
+    cli_processes_share(&whole->stencil, sizeof whole->stencil);
     (void)parse_boxes(options->boxes, wanted.processes);
     int code =
         cli_processes_agree(options, cli_transport_open(options, context, &boxes->transport));
     if (code != CLI_OK)
         return code;
     gsw_status status =
-        gsw_partition_create(context, boxes->transport, grid, &wanted, &boxes->partition);
+        gsw_partition_create(context, boxes->transport, &whole->grid, &wanted, &boxes->partition);
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, CLI_FROM_OPTION);
     status = gsw_partition_scatter(boxes->partition, 0, whole, &boxes->arrays.matrix);
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, cli_source_of(options));
     code = make_vectors(options, boxes);
-    return code == CLI_OK ? cli_status(options, context, distribute(boxes, all_b, all_x),
-                                       cli_source_of(options))
-                          : code;
+    return code == CLI_OK
+               ? cli_status(options, context, distribute(boxes, b, x), cli_source_of(options))
+               : code;
 }
 
 void cli_boxes_print(const cli_options *options, const cli_boxes *boxes, const gsw_grid *grid,
@@ -152,11 +156,17 @@ int cli_boxes_refuse(const cli_options *options) {
 }
 
 void cli_boxes_close(cli_boxes *boxes) {
-    if (boxes->arrays.b != boxes->b) {
-        gsw_memory_free(boxes->context, boxes->arrays.x);
-        gsw_memory_free(boxes->context, boxes->arrays.b);
+    if (boxes->place == NULL)
+        return;
+    if (cli_processes() == 1) {
+        cli_arrays_free(boxes->place, &boxes->arrays);
+    } else {
+        if (boxes->arrays.b != boxes->b) {
+            gsw_memory_free(boxes->place->run, boxes->arrays.x);
+            gsw_memory_free(boxes->place->run, boxes->arrays.b);
+        }
+        gsw_matrix_release(boxes->place->run, &boxes->arrays.matrix);
     }
-    gsw_matrix_release(boxes->context, &boxes->arrays.matrix);
     gsw_partition_destroy(boxes->partition);
     cli_transport_close(boxes->transport);
     free(boxes->x);

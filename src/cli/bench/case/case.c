@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <gridsweep/memory.h>
-#include "common/processes.h"
 
 /* The step that does not wait for its neighbours: a lower bound whose answers are wrong. */
 #define WITHOUT_WAITING "state-none"
@@ -132,12 +131,12 @@ int bench_upload(const cli_options *options, const bench_site *site, bench_case 
 }
 
 void bench_free_case(const bench_site *site, bench_case *made) {
+    if (made->boxes.place == NULL) /* else they have the arrays */
+        cli_arrays_free(&site->place, &made->arrays);
     cli_boxes_close(&made->boxes);
     if (made->work != NULL)
         gsw_memory_free(site->place.run, made->work);
     gsw_matrix_release(site->place.run, &made->device_csr);
-    if (cli_processes() == 1) /* others have them in the boxes */
-        cli_arrays_free(&site->place, &made->arrays);
     gsw_csr_free(&made->csr);
     cli_input_free(&made->input);
     free(made->guess);
