@@ -3,7 +3,7 @@ user's functions."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, NamedTuple, Tuple
 
@@ -139,30 +139,27 @@ def take_nullspace(context, nullspace, rows, options):
 
 
 @contextmanager
-def _operator(context, A, matrix, rows, like, raised):
-    """The address of an operator for A, which exists during the `with`."""
-    if matrix is not None:
-        with made(context, library.gsw_operator_from_matrix, byref(matrix.struct)) as address:
-            yield address
-        return
-    callback = Callback(context, "A", A, rows, like, raised)
-    with made(context, library.gsw_operator_from_callback, rows, callback.pointer, None) as address:
+def _function(context, name, function, create, rows, like, raised):
+    """The address of what the library makes of a function, which exists during the `with`."""
+    callback = Callback(context, name, function, rows, like, raised)
+    with made(context, create, rows, callback.pointer, None) as address:
         yield address
 
 
-@contextmanager
+def _operator(context, A, matrix, rows, like, raised):
+    """The address of an operator for A, which exists during the `with`."""
+    if matrix is not None:
+        return made(context, library.gsw_operator_from_matrix, byref(matrix.struct))
+    return _function(context, "A", A, library.gsw_operator_from_callback, rows, like, raised)
+
+
 def _preconditioner(context, M, rows, like, raised):
     """The address of a preconditioner for M, which exists during the `with`; None for None."""
     if M is None:
-        yield None
-    elif isinstance(M, Preconditioner):
-        with made(context, M._make_preconditioner, M._address()) as address:
-            yield address
-    else:
-        callback = Callback(context, "M", M, rows, like, raised)
-        with made(context, library.gsw_preconditioner_from_callback, rows, callback.pointer,
-                  None) as address:
-            yield address
+        return nullcontext()
+    if isinstance(M, Preconditioner):
+        return made(context, M._make_preconditioner, M._address())
+    return _function(context, "M", M, library.gsw_preconditioner_from_callback, rows, like, raised)
 
 
 def ending(report, status, message):
