@@ -2,7 +2,6 @@
 #include "commands.h"
 #include <string.h>
 #include "cmd.h"
-#include "output/output.h"
 #include "help.h"
 
 const cli_command *cli_find_command(const char *name) {

@@ -4,13 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "candidate.h"
 #include "choice.h"
 #include "choice_probe.h"
 #include "contract/backend.h"
-#include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
 #include "geometry/multigrid.h"

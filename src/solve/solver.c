@@ -8,7 +8,6 @@
 #include "core/clock.h"
 #include "contract/allocate.h"
 #include "contract/backend.h"
-#include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
 #include "core/options.h"

@@ -1,6 +1,5 @@
 /* contestant.c: gridsweep and rivals at work. */
 #include "contestant.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <gridsweep/memory.h>

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "output/boxes.h"
-#include "common/input.h"
 #include "common/processes.h"
 
 enum { HPCG_LEAST = 16 }; /* as HPCG has it */
