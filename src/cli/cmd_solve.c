@@ -14,16 +14,15 @@
 
 /* Refuses options of multigrid without it, and with it those of factors. */
 static int check_multigrid(const cli_options *options) {
-    static const cli_option_id of_multigrid[] = {OPT_MG_CYCLE,     OPT_MG_SMOOTHER, OPT_MG_THETA,
-                                                 OPT_MG_PRECISION, OPT_MG_INFO,     OPT_END};
-    static const cli_option_id of_factors[] = {OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION, OPT_END};
-    const bool multigrid = options->precond == CLI_PRECOND_MG;
     char why[64];
     (void)snprintf(why, sizeof why, "is not for --precond %s",
                    cli_choice(OPT_SOLVE_PRECOND, options->precond));
-    return options->precond == CLI_PRECOND_AUTO /* the options of what is chosen count */
-               ? CLI_OK
-               : cli_refuse(options, multigrid ? of_factors : of_multigrid, why);
+    if (options->precond == CLI_PRECOND_AUTO) /* the options of what is chosen count */
+        return CLI_OK;
+    if (options->precond == CLI_PRECOND_MG)
+        return cli_refuse(options, why, OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION, OPT_END);
+    return cli_refuse(options, why, OPT_MG_CYCLE, OPT_MG_SMOOTHER, OPT_MG_THETA, OPT_MG_PRECISION,
+                      OPT_MG_INFO, OPT_END);
 }
 
 /* Refuses options that would do nothing. */

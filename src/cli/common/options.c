@@ -88,10 +88,15 @@ int cli_usage(const cli_options *options, const char *format, ...) {
     return CLI_USAGE;
 }
 
-int cli_refuse(const cli_options *options, const cli_option_id *list, const char *why) {
-    while (*list != OPT_END && !cli_given(options, *list))
-        list++;
-    return *list == OPT_END ? CLI_OK : cli_usage(options, "--%s %s", table[*list].name, why);
+int cli_refuse(const cli_options *options, const char *why, ...) {
+    va_list list;
+    int id;
+    va_start(list, why);
+    do
+        id = va_arg(list, int);
+    while (id != OPT_END && !cli_given(options, (cli_option_id)id));
+    va_end(list);
+    return id == OPT_END ? CLI_OK : cli_usage(options, "--%s %s", table[id].name, why);
 }
 
 const char *cli_reason(int error) {

@@ -124,9 +124,9 @@ const char *cli_last_error(void);
 int cli_usage(const cli_options *options, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Refuses the options of a list, which ends with OPT_END: "--NAME WHY". Returns CLI_OK where none
+/* Refuses the options that follow, which end with OPT_END: "--NAME WHY". Returns CLI_OK where none
  * of them is on the command line. */
-int cli_refuse(const cli_options *options, const cli_option_id *list, const char *why);
+int cli_refuse(const cli_options *options, const char *why, ...);
 
 /* What an errno means; valid until the next call. */
 const char *cli_reason(int error);

@@ -142,14 +142,11 @@ void cli_boxes_print(const cli_options *options, const cli_boxes *boxes, const g
 }
 
 int cli_boxes_refuse(const cli_options *options) {
-    static const cli_option_id single[] = {OPT_MG_INFO, OPT_FACTOR_PRECISION, OPT_MG_PRECISION,
-                                           OPT_EISENSTAT, OPT_END};
-    static const cli_option_id of_gpus[] = {OPT_MG_INFO, OPT_FACTOR_PRECISION, OPT_EISENSTAT,
-                                            OPT_END};
     if (cli_processes() == 1)
         return CLI_OK;
-    int code = cli_refuse(options, options->backend == GSW_BACKEND_CUDA ? of_gpus : single,
-                          "is for a single process");
+    int code = cli_refuse(options, "is for a single process", OPT_MG_INFO, OPT_FACTOR_PRECISION,
+                          options->backend == GSW_BACKEND_CUDA ? OPT_EISENSTAT : OPT_MG_PRECISION,
+                          OPT_EISENSTAT, OPT_END);
     if (code == CLI_OK && options->mg_smoother == GSW_SMOOTHER_MULTICOLOR)
         code = cli_usage(options, "--mg-smoother multicolor is for a single process");
     return code;

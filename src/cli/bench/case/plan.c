@@ -182,15 +182,14 @@ static bool parse_heights(char *entry, bench_list *heights) {
 
 /* --part relax: each grid of --size is a case, and each height a contestant. */
 static int plan_relax(const cli_options *options, bench_plan *plan) {
-    static const cli_option_id others[] = {OPT_PRECISION, OPT_BENCH_ALGORITHM, OPT_COMPARE,
-                                           OPT_ABLATION,  OPT_CACHE,           OPT_END};
     const char *list = options->heights != NULL ? options->heights : "1-8";
     char entry[64];
     *plan = (bench_plan){.mode = MODE_RELAX,
                          .parts = {1, {PART_RELAX}},
                          .precisions = {1, {PRECISION_F64}},
                          .caches = {1, {CACHE_WARM}}};
-    int code = cli_refuse(options, others, "is not for --part relax");
+    int code = cli_refuse(options, "is not for --part relax", OPT_PRECISION, OPT_BENCH_ALGORITHM,
+                          OPT_COMPARE, OPT_ABLATION, OPT_CACHE, OPT_END);
     while (code == CLI_OK && bench_next_entry(&list, entry, sizeof entry)) {
         char text[64];
         (void)snprintf(text, sizeof text, "%s", entry);
@@ -257,11 +256,10 @@ static int parse_preconds(const cli_options *options, bench_plan *plan) {
 
 /* Options of multigrid ask for multigrid. */
 static int check_multigrid(const cli_options *options, const bench_plan *plan) {
-    static const cli_option_id ids[] = {OPT_MG_CYCLE, OPT_MG_SMOOTHER, OPT_MG_THETA,
-                                        OPT_MG_PRECISION, OPT_END};
     return bench_contains(&plan->preconds, CLI_PRECOND_MG)
                ? CLI_OK
-               : cli_refuse(options, ids, "is for multigrid: add mg to --precond");
+               : cli_refuse(options, "is for multigrid: add mg to --precond", OPT_MG_CYCLE,
+                            OPT_MG_SMOOTHER, OPT_MG_THETA, OPT_MG_PRECISION, OPT_END);
 }
 
 /* One case: the system of --problem. Its contestants differ in their preconditioner. */
@@ -307,41 +305,25 @@ static int plan_hpcg(const cli_options *options, bench_plan *plan) {
 
 /* Refuses the options of sweeps in whole solves, and the other way round. */
 static int check_options(const cli_options *options) {
-    static const cli_option_id of_sweeps[] = {OPT_SIZE,     OPT_BENCH_PART, OPT_BENCH_ALGORITHM,
-                                              OPT_ABLATION, OPT_CACHE,      OPT_HEIGHTS,
-                                              OPT_END};
-    static const cli_option_id of_solves[] = {OPT_RHS,          OPT_METHOD,      OPT_BENCH_PRECOND,
-                                              OPT_MG_CYCLE,     OPT_MG_SMOOTHER, OPT_MG_THETA,
-                                              OPT_MG_PRECISION, OPT_END};
-    static const cli_option_id limits[] = {OPT_RTOL, OPT_MAX_ITER, OPT_END};
-    static const cli_option_id of_processes[] = {OPT_SCOPE, OPT_BOXES, OPT_WAIT_LIMIT, OPT_END};
-    /* What --hpcg prescribes itself. */
-    static const cli_option_id prescribed[] = {OPT_BENCH_STENCIL,
-                                               OPT_BENCH_PART,
-                                               OPT_PRECISION,
-                                               OPT_BENCH_ALGORITHM,
-                                               OPT_COMPARE,
-                                               OPT_ABLATION,
-                                               OPT_CACHE,
-                                               OPT_BENCH_PROBLEM,
-                                               OPT_RHS,
-                                               OPT_METHOD,
-                                               OPT_WHOLE_SOLVE,
-                                               OPT_BENCH_PRECOND,
-                                               OPT_HEIGHTS,
-                                               OPT_SCOPE,
-                                               OPT_BOXES,
-                                               OPT_WAIT_LIMIT,
-                                               OPT_END};
-    if (options->hpcg)
-        return cli_refuse(options, prescribed, "is not for --hpcg");
+    if (options->hpcg) /* what it prescribes itself */
+        return cli_refuse(options, "is not for --hpcg", OPT_BENCH_STENCIL, OPT_BENCH_PART,
+                          OPT_PRECISION, OPT_BENCH_ALGORITHM, OPT_COMPARE, OPT_ABLATION, OPT_CACHE,
+                          OPT_BENCH_PROBLEM, OPT_RHS, OPT_METHOD, OPT_WHOLE_SOLVE,
+                          OPT_BENCH_PRECOND, OPT_HEIGHTS, OPT_SCOPE, OPT_BOXES, OPT_WAIT_LIMIT,
+                          OPT_END);
     if (!options->whole_solve) {
-        int code = cli_refuse(options, of_solves, "is for --whole-solve");
+        int code =
+            cli_refuse(options, "is for --whole-solve", OPT_RHS, OPT_METHOD, OPT_BENCH_PRECOND,
+                       OPT_MG_CYCLE, OPT_MG_SMOOTHER, OPT_MG_THETA, OPT_MG_PRECISION, OPT_END);
         if (code == CLI_OK)
-            code = cli_refuse(options, limits, "is for --whole-solve and --hpcg");
-        return code == CLI_OK ? cli_refuse(options, of_processes, "is for --whole-solve") : code;
+            code = cli_refuse(options, "is for --whole-solve and --hpcg", OPT_RTOL, OPT_MAX_ITER,
+                              OPT_END);
+        return code == CLI_OK ? cli_refuse(options, "is for --whole-solve", OPT_SCOPE, OPT_BOXES,
+                                           OPT_WAIT_LIMIT, OPT_END)
+                              : code;
     }
-    int code = cli_refuse(options, of_sweeps, "is for sweeps, not for --whole-solve");
+    int code = cli_refuse(options, "is for sweeps, not for --whole-solve", OPT_SIZE, OPT_BENCH_PART,
+                          OPT_BENCH_ALGORITHM, OPT_ABLATION, OPT_CACHE, OPT_HEIGHTS, OPT_END);
     if (code == CLI_OK && options->problem == NULL)
         code = cli_usage(options, "--whole-solve needs --problem NAME:NXxNYxNZ");
     return code;
