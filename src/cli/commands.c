@@ -33,49 +33,16 @@ static int cmd_help(const cli_options *options) {
     return CLI_OK;
 }
 
-/* The common ones first. */
-static const cli_option_id no_options[] = {OPT_END};
-static const cli_option_id help_options[] = {OPT_MAN, OPT_SCHEMA, OPT_END};
-static const cli_option_id info_options[] = {OPT_JSON, OPT_QUIET, OPT_END};
-static const cli_option_id detect_options[] = {OPT_GRID, OPT_DETECT_BACKEND, OPT_DEVICE,
-                                               OPT_JSON, OPT_QUIET,          OPT_END};
+/* The options of a command: the common ones, which are so many, come first. */
+#define OPTIONS(...) ((const cli_option_id[]){__VA_ARGS__, OPT_END})
 enum { SOLVE_COMMON = 11, SPTRSV_COMMON = 10, FACTOR_COMMON = 8, BENCH_COMMON = 12 };
-static const cli_option_id solve_options[] = {
-    OPT_PROBLEM,   OPT_RHS,          OPT_SOLVE_METHOD, OPT_SOLVE_PRECOND,
-    OPT_RTOL,      OPT_MAX_ITER,     OPT_BACKEND,      OPT_THREADS,
-    OPT_OUT,       OPT_JSON,         OPT_QUIET,        OPT_FACTOR_PRECISION,
-    OPT_STENCIL,   OPT_GRID,         OPT_X0,           OPT_NULLSPACE,
-    OPT_RESTART,   OPT_OMEGA,        OPT_PIVOT_SHIFT,  OPT_NORM,
-    OPT_EISENSTAT, OPT_MG_CYCLE,     OPT_MG_SMOOTHER,  OPT_MG_THETA,
-    OPT_MG_INFO,   OPT_MG_PRECISION, OPT_SCOPE,        OPT_OVERLAP,
-    OPT_BOXES,     OPT_WAIT_LIMIT,   OPT_DEVICE,       OPT_CONSTANT,
-    OPT_END};
-static const cli_option_id sptrsv_options[] = {
-    OPT_PROBLEM,       OPT_PART,    OPT_TRANSPOSE, OPT_RHS,    OPT_ALGORITHM, OPT_BACKEND,
-    OPT_THREADS,       OPT_OUT,     OPT_JSON,      OPT_QUIET,  OPT_STENCIL,   OPT_GRID,
-    OPT_UNIT_DIAGONAL, OPT_REPEATS, OPT_NO_CHECK,  OPT_DEVICE, OPT_CONSTANT,  OPT_END};
-static const cli_option_id factor_options[] = {
-    OPT_PROBLEM, OPT_FACTOR_KIND, OPT_OUT_L,   OPT_OUT_U, OPT_BACKEND,     OPT_THREADS,
-    OPT_JSON,    OPT_QUIET,       OPT_STENCIL, OPT_GRID,  OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION,
-    OPT_DEVICE,  OPT_END};
-static const cli_option_id generate_options[] = {OPT_PROBLEM, OPT_STENCIL, OPT_OUT_MATRIX,
-                                                 OPT_JSON,    OPT_QUIET,   OPT_END};
-static const cli_option_id bench_options[] = {
-    OPT_BENCH_STENCIL, OPT_SIZE, OPT_BENCH_PART, OPT_PRECISION, OPT_BENCH_ALGORITHM, OPT_COMPARE,
-    OPT_WHOLE_SOLVE, OPT_BENCH_PROBLEM, OPT_BENCH_PRECOND, OPT_BENCH_BACKEND, OPT_JSON, OPT_QUIET,
-    /* Less common ones. */
-    OPT_RHS, OPT_METHOD, OPT_RTOL, OPT_MAX_ITER, OPT_MG_CYCLE, OPT_MG_SMOOTHER, OPT_MG_THETA,
-    OPT_MG_PRECISION, OPT_BENCH_REPEATS, OPT_HPCG, OPT_ABLATION, OPT_CACHE, OPT_HEIGHTS,
-    OPT_BENCH_THREADS, OPT_SCOPE, OPT_BOXES, OPT_WAIT_LIMIT, OPT_DEVICE, OPT_END};
-static const cli_option_id tune_options[] = {OPT_BACKEND, OPT_THREADS, OPT_DEVICE,
-                                             OPT_JSON,    OPT_QUIET,   OPT_END};
 
 const cli_command cli_commands[] = {
     {"info", "show version, build options, processor, threads and GPUs", "[OPTION]...",
      "The command shows the version, the options of the build, and the processor, the threads "
      "and the GPUs that the library finds. It also shows where the shapes of kernels come from "
      "(see 'gridsweep tune'); for that it opens each GPU for a moment.",
-     "gridsweep info\n", NULL, info_options, OPT_COUNT, cmd_info},
+     "gridsweep info\n", NULL, OPTIONS(OPT_JSON, OPT_QUIET), OPT_COUNT, cmd_info},
     {"detect", "find the grid and the stencil of a matrix", "FILE.mtx [OPTION]...",
      "FILE.mtx holds a matrix whose rows are the points of a grid in natural order. The command "
      "prints its grid as 'grid NX NY NZ' and its stencil as 'stencil NAME'. If the stencil has "
@@ -87,7 +54,8 @@ const cli_command cli_commands[] = {
      "gridsweep detect A.mtx\n"
      "gridsweep detect --grid 16x12x10 A.mtx\n"
      "gridsweep generate --problem poisson:9x8 --out - | gridsweep detect -\n",
-     "FILE.mtx", detect_options, OPT_COUNT, cmd_detect},
+     "FILE.mtx", OPTIONS(OPT_GRID, OPT_DETECT_BACKEND, OPT_DEVICE, OPT_JSON, OPT_QUIET), OPT_COUNT,
+     cmd_detect},
     {"solve", "solve A x = b with a preconditioned Krylov method",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) [OPTION]...",
      "The command solves A x = b, starting from x = 0 or from --x0. On a terminal a live line "
@@ -112,7 +80,14 @@ const cli_command cli_commands[] = {
      "gridsweep solve A.mtx\n"
      "gridsweep solve A.mtx --rhs random:1 --rtol 1e-10 --out x.mtx\n"
      "mpirun -n 4 gridsweep solve --problem lognormal:64x64x64\n",
-     "FILE.mtx", solve_options, SOLVE_COMMON, cmd_solve},
+     "FILE.mtx",
+     OPTIONS(OPT_PROBLEM, OPT_RHS, OPT_SOLVE_METHOD, OPT_SOLVE_PRECOND, OPT_RTOL, OPT_MAX_ITER,
+             OPT_BACKEND, OPT_THREADS, OPT_OUT, OPT_JSON, OPT_QUIET, OPT_FACTOR_PRECISION,
+             OPT_STENCIL, OPT_CONSTANT, OPT_GRID, OPT_X0, OPT_NULLSPACE, OPT_RESTART, OPT_OMEGA,
+             OPT_PIVOT_SHIFT, OPT_NORM, OPT_EISENSTAT, OPT_MG_CYCLE, OPT_MG_SMOOTHER, OPT_MG_THETA,
+             OPT_MG_INFO, OPT_MG_PRECISION, OPT_SCOPE, OPT_OVERLAP, OPT_BOXES, OPT_WAIT_LIMIT,
+             OPT_DEVICE),
+     SOLVE_COMMON, cmd_solve},
     {"sptrsv", "solve one triangular system exactly",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) --part lower|upper [OPTION]...",
      "The command solves T x = b. T is the lower or the upper part of the matrix, diagonal "
@@ -124,7 +99,11 @@ const cli_command cli_commands[] = {
      "gridsweep generate --problem hpcg:64x64x64 --out A.mtx\n"
      "gridsweep sptrsv A.mtx --part lower --out x.mtx\n"
      "gridsweep sptrsv --problem hpcg:64x64x64 --part upper --algorithm line\n",
-     "FILE.mtx", sptrsv_options, SPTRSV_COMMON, cmd_sptrsv},
+     "FILE.mtx",
+     OPTIONS(OPT_PROBLEM, OPT_PART, OPT_TRANSPOSE, OPT_RHS, OPT_ALGORITHM, OPT_BACKEND, OPT_THREADS,
+             OPT_OUT, OPT_JSON, OPT_QUIET, OPT_STENCIL, OPT_CONSTANT, OPT_GRID, OPT_UNIT_DIAGONAL,
+             OPT_REPEATS, OPT_NO_CHECK, OPT_DEVICE),
+     SPTRSV_COMMON, cmd_sptrsv},
     {"factor", "write the factors L and U of an incomplete factorisation",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) --precond KIND --out-l L.mtx --out-u U.mtx [OPTION]...",
      "The command factorises the matrix without fill-in, M = L U, and writes both factors. With "
@@ -133,7 +112,10 @@ const cli_command cli_commands[] = {
      "gzip; - is standard input.",
      "gridsweep generate --problem convection:20x20x20 --out A.mtx\n"
      "gridsweep factor A.mtx --precond ilu0 --out-l L.mtx --out-u U.mtx\n",
-     "FILE.mtx", factor_options, FACTOR_COMMON, cmd_factor},
+     "FILE.mtx",
+     OPTIONS(OPT_PROBLEM, OPT_FACTOR_KIND, OPT_OUT_L, OPT_OUT_U, OPT_BACKEND, OPT_THREADS, OPT_JSON,
+             OPT_QUIET, OPT_STENCIL, OPT_GRID, OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION, OPT_DEVICE),
+     FACTOR_COMMON, cmd_factor},
     {"generate", "write a model problem as a Matrix Market file",
      "--problem NAME:NXxNYxNZ --out FILE.mtx [OPTION]...",
      "The command writes the matrix of a model problem. Random values depend only on the seed, "
@@ -150,7 +132,8 @@ const cli_command cli_commands[] = {
      "random:SEED: random values on the points of --stencil; not symmetric.",
      "gridsweep generate --problem poisson:64x64x64 --out poisson.mtx\n"
      "gridsweep generate --problem random:7:9x8x7 --stencil D3N27 -o A.mtx.gz\n",
-     NULL, generate_options, OPT_COUNT, cmd_generate},
+     NULL, OPTIONS(OPT_PROBLEM, OPT_STENCIL, OPT_OUT_MATRIX, OPT_JSON, OPT_QUIET), OPT_COUNT,
+     cmd_generate},
     {"bench", "time sweeps against the memory's copy bandwidth, or whole solves", "[OPTION]...",
      "The command times every combination of the values in its comma-separated lists. In the "
      "same run it compares each result with the reference sweep, after it has filled the output "
@@ -216,7 +199,14 @@ const cli_command cli_commands[] = {
      "gridsweep bench --whole-solve --problem hpcg:64x64x64 --precond mg,ilu0\n"
      "mpirun -n 2 gridsweep bench --whole-solve --problem hpcg:64x64x64\n"
      "gridsweep bench --hpcg --size 64,104\n",
-     NULL, bench_options, BENCH_COMMON, cmd_bench},
+     NULL,
+     OPTIONS(OPT_BENCH_STENCIL, OPT_SIZE, OPT_BENCH_PART, OPT_PRECISION, OPT_BENCH_ALGORITHM,
+             OPT_COMPARE, OPT_WHOLE_SOLVE, OPT_BENCH_PROBLEM, OPT_BENCH_PRECOND, OPT_BENCH_BACKEND,
+             OPT_JSON, OPT_QUIET, OPT_RHS, OPT_METHOD, OPT_RTOL, OPT_MAX_ITER, OPT_MG_CYCLE,
+             OPT_MG_SMOOTHER, OPT_MG_THETA, OPT_MG_PRECISION, OPT_BENCH_REPEATS, OPT_HPCG,
+             OPT_ABLATION, OPT_CACHE, OPT_HEIGHTS, OPT_BENCH_THREADS, OPT_SCOPE, OPT_BOXES,
+             OPT_WAIT_LIMIT, OPT_DEVICE),
+     BENCH_COMMON, cmd_bench},
     {"tune", "measure the best shapes of kernels on this machine, for later runs", "[OPTION]...",
      "How fast a sweep is depends on a few shapes of its kernels. The library has a table of them, "
      "which comes from other machines. The command measures them here, for up to 20 s, and writes "
@@ -236,11 +226,11 @@ const cli_command cli_commands[] = {
      "0.7 GB. With one thread on the CPU it measures the copy only, and keeps the shapes.",
      "gridsweep tune\n"
      "gridsweep tune --backend cpu --json tune.json\n",
-     NULL, tune_options, OPT_COUNT, cmd_tune},
+     NULL, OPTIONS(OPT_BACKEND, OPT_THREADS, OPT_DEVICE, OPT_JSON, OPT_QUIET), OPT_COUNT, cmd_tune},
     {"help", "show the help of a command", "[COMMAND]",
      "The command shows the same text as 'gridsweep COMMAND --help'.", "gridsweep help solve\n",
-     "COMMAND", help_options, OPT_COUNT, cmd_help},
-    {NULL, NULL, NULL, NULL, NULL, NULL, no_options, 0, NULL}};
+     "COMMAND", OPTIONS(OPT_MAN, OPT_SCHEMA), OPT_COUNT, cmd_help},
+    {NULL, NULL, NULL, NULL, NULL, NULL, OPTIONS(OPT_END), 0, NULL}};
 
 int cli_reject_command(const char *name) {
     const char *names[sizeof cli_commands / sizeof *cli_commands];
