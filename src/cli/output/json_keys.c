@@ -292,39 +292,8 @@ const cli_json_key cli_json_keys[] = {
 };
 
 const cli_json_object cli_json_objects[] = {
-    {"info", "info", "Output of gridsweep info."},
-    {"build", "build, in info", "How the library was built."},
-    {"tuning", "tuning, in info", "Where the shapes of kernels come from: see gridsweep tune."},
-    {"detect", "detect", "Output of gridsweep detect."},
-    {"generate", "generate", "Output of gridsweep generate."},
-    {"factor", "factor", "Output of gridsweep factor."},
-    {"sptrsv", "sptrsv", "Output of gridsweep sptrsv."},
-    {"solve", "solve",
-     "Output of gridsweep solve, also where the method did not converge or broke down (see "
-     "status)."},
-    {"distributed_multigrid", "distributed_multigrid, in solve",
-     "The multigrid hierarchy on several processes."},
-    {"multigrid", "multigrid, in solve", "The multigrid hierarchy."},
-    {"level", "levels, in multigrid", "One level of the hierarchy."},
-    {"history", "history, in solve",
-     "The residual over the iterations: arrays of the same length. After 16384 entries only every "
-     "second one is kept, later every fourth, and so on, and always the last."},
-    {"auto", "auto, in solve", "What gridsweep chose, and why."},
-    {"time_ms", "time_ms", "Times of the repeated runs."},
-    {"bench_sweep", "bench: sweeps", "Output of gridsweep bench."},
-    {"sweep", "results of sweeps", "A sweep, an ILU(0) apply or a smoothing step that was timed."},
-    {"sweep_skipped", "skipped sweeps", "A solver that could not run."},
-    {"bench_whole", "bench --whole-solve", "Output of gridsweep bench."},
-    {"whole", "results of whole solves", "A whole solve that was timed."},
-    {"whole_skipped", "skipped whole solves", "A solver that could not run."},
-    {"bench_hpcg", "bench --hpcg", "Output of gridsweep bench."},
-    {"hpcg", "results of HPCG", "Sets of iterations of HPCG that were timed."},
-    {"bench_relax", "bench --part relax", "Output of gridsweep bench."},
-    {"relax", "results of stencil loops",
-     "Sweeps of Jacobi iteration that were timed; each pass over memory makes several."},
-    {"relax_skipped", "stencil loops that were left out",
-     "Heights without a tile that fits the device."},
-    {"tune", "tune", "Output of gridsweep tune."},
-    {"shapes", "shapes, in tune", "Shapes of kernels."},
+#define OBJECT(id, ...) {__VA_ARGS__},
+#include "json_keys.inc"
+#undef OBJECT
     {NULL, NULL, NULL},
 };
