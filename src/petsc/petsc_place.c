@@ -366,19 +366,12 @@ PetscErrorCode gsw_petsc_apply(gsw_petsc_place *place, gsw_petsc_apply_fn apply,
 }
 
 PetscErrorCode gsw_petsc_log_flops(const gsw_petsc_place *place, double flops) {
-    PetscFunctionBegin;
-    if (place->on_gpu)
-        PetscCall(PetscLogGpuFlops(flops));
-    else
-        PetscCall(PetscLogFlops(flops));
-    PetscFunctionReturn(0);
+    return place->on_gpu ? PetscLogGpuFlops(flops) : PetscLogFlops(flops);
 }
 
 PetscErrorCode gsw_petsc_place_view(const gsw_petsc_place *place, PetscViewer viewer) {
-    PetscFunctionBegin;
-    PetscCall(PetscViewerASCIIPrintf(viewer, "backend %s, threads %d, %s\n",
-                                     gsw_backend_name(gsw_context_backend(place->context)),
-                                     gsw_context_threads(place->context),
-                                     gsw_context_device(place->context)));
-    PetscFunctionReturn(0);
+    return PetscViewerASCIIPrintf(viewer, "backend %s, threads %d, %s\n",
+                                  gsw_backend_name(gsw_context_backend(place->context)),
+                                  gsw_context_threads(place->context),
+                                  gsw_context_device(place->context));
 }

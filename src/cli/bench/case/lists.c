@@ -38,6 +38,7 @@ int bench_parse_names(const cli_options *options, cli_option_id id, const char *
     const char *const *names = cli_option_get(id)->choices;
     const char *given = cli_text(options, id), *list = given != NULL ? given : usual;
     char entry[64];
+    out->count = 0;
     while (bench_next_entry(&list, entry, sizeof entry)) {
         int found = 0;
         while (names[found] != NULL && strcmp(names[found], entry) != 0)

@@ -184,10 +184,7 @@ static bool parse_heights(char *entry, bench_list *heights) {
 static int plan_relax(const cli_options *options, bench_plan *plan) {
     const char *list = options->heights != NULL ? options->heights : "1-8";
     char entry[64];
-    *plan = (bench_plan){.mode = MODE_RELAX,
-                         .parts = {1, {PART_RELAX}},
-                         .precisions = {1, {PRECISION_F64}},
-                         .caches = {1, {CACHE_WARM}}};
+    plan->mode = MODE_RELAX;
     int code = cli_refuse(options, "is not for --part relax", OPT_PRECISION, OPT_BENCH_ALGORITHM,
                           OPT_COMPARE, OPT_ABLATION, OPT_CACHE, OPT_END);
     while (code == CLI_OK && bench_next_entry(&list, entry, sizeof entry)) {
@@ -264,8 +261,8 @@ static int check_multigrid(const cli_options *options, const bench_plan *plan) {
 
 /* One case: the system of --problem. Its contestants differ in their preconditioner. */
 static int plan_whole(const cli_options *options, bench_plan *plan) {
-    *plan =
-        (bench_plan){.mode = MODE_WHOLE, .parts = {1, {PART_WHOLE}}, .caches = {1, {CACHE_WARM}}};
+    plan->mode = MODE_WHOLE;
+    plan->parts = (bench_list){1, {PART_WHOLE}};
     int code = bench_parse_names(options, OPT_PRECISION, "f64", &plan->precisions);
     if (code == CLI_OK)
         code = parse_preconds(options, plan);
@@ -286,10 +283,8 @@ static int plan_whole(const cli_options *options, bench_plan *plan) {
 
 /* Each grid of --size is a case. */
 static int plan_hpcg(const cli_options *options, bench_plan *plan) {
-    *plan = (bench_plan){.mode = MODE_HPCG,
-                         .parts = {1, {PART_HPCG}},
-                         .precisions = {1, {PRECISION_F64}},
-                         .caches = {1, {CACHE_WARM}}};
+    plan->mode = MODE_HPCG;
+    plan->parts = (bench_list){1, {PART_HPCG}};
     int code = parse_grids(options, "D3N27", "104", plan);
     const char *list = options->sizes;
     char entry[64];
@@ -344,7 +339,7 @@ static int check_processes(const cli_options *options) {
 }
 
 int bench_make_plan(const cli_options *options, bench_plan *plan) {
-    *plan = (bench_plan){0};
+    *plan = (bench_plan){.precisions = {1, {PRECISION_F64}}, .caches = {1, {CACHE_WARM}}};
     int code = check_options(options);
     if (code == CLI_OK)
         code = check_processes(options);
