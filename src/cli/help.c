@@ -156,14 +156,10 @@ static void print_roff(FILE *stream, const char *text) {
     if (*text == '.' || *text == '\'')
         fputs("\\&", stream);
     for (; *text != '\0'; text++) {
-        if (*text == '-')
-            fputs("\\-", stream);
-        else if (*text == '\\')
-            fputs("\\e", stream);
-        else if (*text == '\'')
-            fputs("\\(aq", stream);
-        else
-            fputc(*text, stream);
+        static const char special[] = "-\\'", *const escaped[] = {"\\-", "\\e", "\\(aq"};
+        const char *found = strchr(special, *text);
+        fprintf(stream, "%.*s", found != NULL ? 4 : 1,
+                found != NULL ? escaped[found - special] : text);
     }
 }
 
