@@ -13,12 +13,6 @@ typedef struct heard {
     char error[TEXT_SIZE], warning[TEXT_SIZE];
 } heard;
 
-/* What the command shows, as JSON. */
-typedef struct found_here {
-    heard said; /* of the context that was opened last */
-    cJSON *build, *tuning, *gpus, *gpu_tunings;
-} found_here;
-
 /* A gsw_log_fn that keeps the text. */
 static void hear(void *user, gsw_status status, const char *message) {
     heard *said = user;
@@ -116,12 +110,12 @@ static void print_tuning(const cli_options *options, const char *name, const cJS
         cli_print(options, "built in (no folder for a file)\n");
 }
 
-static void print_info(const cli_options *options, const gsw_context *context,
-                       const found_here *found) {
+static void print_info(const cli_options *options, const gsw_context *context, const cJSON *json,
+                       const heard *said) {
     print_field(options, "version", gsw_version());
     print_field(options, "commit", gsw_commit());
-    const cJSON *entry;
-    cJSON_ArrayForEach(entry, found->build) {
+    const cJSON *entry, *gpus = cJSON_GetObjectItem(json, "gpus");
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItem(json, "build")) {
         char name[64];
         (void)snprintf(name, sizeof name, "%s", entry->string);
         exchange(name, '_', ' ');
@@ -129,56 +123,47 @@ static void print_info(const cli_options *options, const gsw_context *context,
     }
     print_field(options, "processor", gsw_context_device(context));
     cli_print(options, "%-17s %d\n", "threads", gsw_context_threads(context));
-    print_tuning(options, "tuning", found->tuning);
-    if (cJSON_GetArraySize(found->gpus) == 0)
-        cli_print(options, "%-17s none (%s)\n", "GPUs", found->said.error);
+    print_tuning(options, "tuning", cJSON_GetObjectItem(json, "tuning"));
+    if (cJSON_GetArraySize(gpus) == 0)
+        cli_print(options, "%-17s none (%s)\n", "GPUs", said->error);
     int number = 0;
-    cJSON_ArrayForEach(entry, found->gpus) {
+    cJSON_ArrayForEach(entry, gpus) {
         char name[32];
         cli_print(options, "GPU %-13d %s\n", number, entry->valuestring);
         (void)snprintf(name, sizeof name, "GPU %d, tuning", number);
-        print_tuning(options, name, cJSON_GetArrayItem(found->gpu_tunings, number));
+        print_tuning(options, name,
+                     cJSON_GetArrayItem(cJSON_GetObjectItem(json, "gpu_tunings"), number));
         number++;
     }
 }
 
-static int write_info(const cli_options *options, const gsw_context *context, found_here *found) {
+static int show(const cli_options *options, gsw_context *context, heard *said) {
     cJSON *json = cli_json(options, CLI_INFO);
+    cJSON *gpus = cJSON_CreateArray(), *tunings = cJSON_CreateArray();
     cli_set_number(json, "threads", gsw_context_threads(context));
     cli_set_text(json, "processor", gsw_context_device(context));
-    cli_set(json, "build", found->build);
-    cli_set(json, "tuning", found->tuning);
-    cli_set(json, "gpus", found->gpus);
-    cli_set(json, "gpu_tunings", found->gpu_tunings);
-    *found = (found_here){0};
-    return cli_finish(options, &(cli_outputs){0}, CLI_OK, json);
-}
-
-static int show(const cli_options *options, gsw_context *context, found_here *found) {
-    found->tuning = tuning_object(context, &found->said);
-    found->build = build_object();
-    found->gpus = cJSON_CreateArray();
-    found->gpu_tunings = cJSON_CreateArray();
-    find_gpus(found->gpus, found->gpu_tunings, &found->said);
-    if (!cli_json_is_whole())
-        return cli_error(options, "out of memory");
-    print_info(options, context, found);
-    return options->json != NULL ? write_info(options, context, found) : CLI_OK;
+    cli_set(json, "build", build_object());
+    cli_set(json, "tuning", tuning_object(context, said));
+    find_gpus(gpus, tunings, said);
+    cli_set(json, "gpus", gpus);
+    cli_set(json, "gpu_tunings", tunings);
+    if (cli_json_is_whole()) {
+        print_info(options, context, json, said);
+        return cli_finish(options, &(cli_outputs){0}, CLI_OK, json);
+    }
+    cJSON_Delete(json);
+    return cli_error(options, "out of memory");
 }
 
 int cmd_info(const cli_options *options) {
-    found_here found = {0};
+    heard said = {0};
     int code = cli_check_outputs(options);
     if (code != CLI_OK)
         return code;
     gsw_context *context = NULL;
-    const gsw_status status = open_context(GSW_BACKEND_CPU, 0, &found.said, &context);
-    code = status == GSW_SUCCESS ? show(options, context, &found)
+    const gsw_status status = open_context(GSW_BACKEND_CPU, 0, &said, &context);
+    code = status == GSW_SUCCESS ? show(options, context, &said)
                                  : cli_status(options, NULL, status, CLI_FROM_OPTION);
     gsw_context_destroy(context);
-    cJSON_Delete(found.build);
-    cJSON_Delete(found.tuning);
-    cJSON_Delete(found.gpus);
-    cJSON_Delete(found.gpu_tunings);
     return code;
 }
