@@ -6,19 +6,13 @@
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
 
-static bool has_rival(const bench_plan *plan, const char *name) {
-    for (int i = 0; i < plan->rivals.count; i++)
-        if (strcmp(plan->rivals.list[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 /* What speeds of sweeps are relative to. */
 static const char *choose_baseline(const bench_plan *plan, const bench_site *site) {
     static const char *const candidates[] = {"cusparse", "tasks", "serial"};
     for (int i = cli_on_device(&site->place) ? 0 : 2; i < 3 && plan->mode == MODE_CSR; i++)
-        if (has_rival(plan, candidates[i]))
-            return candidates[i];
+        for (int j = 0; j < plan->rivals.count; j++)
+            if (strcmp(plan->rivals.list[j].name, candidates[i]) == 0)
+                return candidates[i];
     return NULL;
 }
 

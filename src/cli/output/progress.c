@@ -29,16 +29,12 @@ void cli_progress_start(cli_progress *progress, const cli_options *options) {
                                .shown = -1,
                                .iteration = -1,
                                .start_ms = cli_now_ms()};
-    if (human == NULL)
+    /* A launcher may give a terminal to a process whose output goes elsewhere. */
+    if (human == NULL || cli_processes() > 1)
         return;
-    if (cli_processes() > 1)
-        return; /* a launcher may give a terminal to a process whose output goes elsewhere */
-    if (isatty(fileno(human))) {
-        progress->live = true;
-    } else if (isatty(STDERR_FILENO)) {
-        progress->live = true;
+    progress->live = isatty(fileno(human)) || isatty(STDERR_FILENO);
+    if (!isatty(fileno(human)) && progress->live)
         progress->stream = stderr;
-    }
 }
 
 static int terminal_width(FILE *stream) {
@@ -50,9 +46,8 @@ static int terminal_width(FILE *stream) {
 
 /* Factor by which one iteration reduces the residual, over the last CLI_PROGRESS_WINDOW. */
 static double convergence_rate(const cli_progress *progress) {
-    int64_t span = progress->iteration;
-    if (span > CLI_PROGRESS_WINDOW - 1)
-        span = CLI_PROGRESS_WINDOW - 1;
+    const int64_t most = CLI_PROGRESS_WINDOW - 1;
+    const int64_t span = progress->iteration < most ? progress->iteration : most;
     if (span == 0)
         return NAN;
     double before = progress->history[(progress->iteration - span) % CLI_PROGRESS_WINDOW];
