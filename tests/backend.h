@@ -80,13 +80,7 @@ static inline void backend_close_all(gsw_context *contexts[BACKEND_CONTEXTS], in
 
 /* Runs the suite; returns the exit code of the program. */
 static inline int backend_run_suite(Suite *suite) {
-    if (on_cuda())
-        return device_run_suite(suite);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return on_cuda() ? device_run_suite(suite) : suite_run(suite, CK_FORK_GETENV);
 }
 
 #endif

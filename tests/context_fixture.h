@@ -40,11 +40,7 @@ static inline device_vector keep_guarded(gsw_dtype type, int64_t n) {
 
 /* A group of tests with these contexts. `seconds`: the time limit of a test on the CPU. */
 static inline TCase *context_case(Suite *suite, const char *name, double seconds) {
-    TCase *tc = tcase_create(name);
-    tcase_set_timeout(tc, seconds);
-    tcase_add_checked_fixture(tc, open_context, close_context);
-    suite_add_tcase(suite, tc);
-    return tc;
+    return suite_case(suite, name, seconds, open_context, close_context);
 }
 
 /* The context's message contains the words. */

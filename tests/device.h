@@ -17,6 +17,7 @@
 #include <gridsweep/memory.h>
 
 #include "oracle.h"
+#include "suite.h"
 
 /* The exit code that CTest reads as "skipped". */
 #define DEVICE_SKIPPED 77
@@ -182,15 +183,8 @@ static inline int device_answers(int *code) {
 /* Runs the suite in this process, because CUDA does not survive a fork. CTest sets the time limit.
  * Returns the exit code of the program. */
 static inline int device_run_suite(Suite *suite) {
-    SRunner *runner = srunner_create(suite);
     int code;
-    if (device_answers(&code)) {
-        srunner_set_fork_status(runner, CK_NOFORK);
-        srunner_run_all(runner, CK_NORMAL);
-        code = srunner_ntests_failed(runner) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-    }
-    srunner_free(runner);
-    return code;
+    return device_answers(&code) ? suite_run(suite, CK_NOFORK) : code;
 }
 
 #endif

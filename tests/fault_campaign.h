@@ -9,6 +9,7 @@
 
 #include "fault_outcome.h"
 #include "fault_switch.h"
+#include "suite.h"
 
 typedef struct scene {
     const char *name;
@@ -112,10 +113,7 @@ static inline void expect_no_fault(const tally *t, long least) {
 }
 
 static inline void add_case(Suite *suite, const char *name, const TTest *test) {
-    TCase *tc = tcase_create(name);
-    tcase_set_timeout(tc, 1200);
-    tcase_add_test(tc, test);
-    suite_add_tcase(suite, tc);
+    tcase_add_test(suite_case(suite, name, 1200, NULL, NULL), test);
 }
 
 /* A new context, or NULL where the fault of a scene has hit it. */

@@ -64,11 +64,7 @@ static void close_both(void) {
 
 /* A group of checks, which CK_RUN_CASE names, with a limit for each where tests have processes. */
 static inline TCase *sweep_case(Suite *suite, const char *name) {
-    TCase *tc = tcase_create(name);
-    tcase_set_timeout(tc, 120);
-    tcase_add_checked_fixture(tc, open_both, close_both);
-    suite_add_tcase(suite, tc);
-    return tc;
+    return suite_case(suite, name, 120, open_both, close_both);
 }
 
 /* ---- a matrix on both sides ---- */

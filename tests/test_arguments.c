@@ -534,12 +534,9 @@ int main(void) {
     Suite *suite = suite_create("arguments");
     TCase *vectors = context_case(suite, "vectors", 4),
           *structs = context_case(suite, "structs", 4);
-    tcase_add_loop_test(vectors, one_vector, 0, LENGTH(entries));
-    tcase_add_loop_test(vectors, pairs_that_share_values, 0, LENGTH(entries));
-    tcase_add_loop_test(vectors, columns, 0, LENGTH(entries));
-    tcase_add_test(structs, an_older_program_gets_defaults);
-    tcase_add_test(structs, an_older_result_is_not_overrun);
-    tcase_add_test(structs, a_newer_program_runs_as_long_as_it_asks_nothing_new);
-    tcase_add_loop_test(structs, sizes, 0, LENGTH(sized));
+    LOOPS(vectors, LENGTH(entries), one_vector, pairs_that_share_values, columns);
+    TESTS(structs, an_older_program_gets_defaults, an_older_result_is_not_overrun,
+          a_newer_program_runs_as_long_as_it_asks_nothing_new);
+    LOOPS(structs, LENGTH(sized), sizes);
     return backend_run_suite(suite);
 }

@@ -7,6 +7,7 @@
 #include "reference/reference.h"
 #include "geometry/chains.h"
 #include "oracle.h"
+#include "suite.h"
 
 /* When and where a row is computed. */
 typedef struct visit {
@@ -167,16 +168,8 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("chains");
-    TCase *tc = tcase_create("chains");
-    tcase_set_timeout(tc, 120);
-    tcase_add_test(tc, every_point_once_and_in_order);
-    tcase_add_test(tc, known_coordinates);
-    tcase_add_test(tc, large_grids_do_not_overflow);
-    tcase_add_test(tc, floor_and_ceiling);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    TCase *tc = suite_case(suite, "chains", 120, NULL, NULL);
+    TESTS(tc, every_point_once_and_in_order, known_coordinates, large_grids_do_not_overflow,
+          floor_and_ceiling);
+    return suite_run(suite, CK_FORK_GETENV);
 }

@@ -400,23 +400,12 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("choice");
     TCase *cases = context_case(suite, "choice", 300);
-    tcase_add_loop_test(cases, problems_get_what_serves, 0, LENGTH(problems));
-    tcase_add_test(cases, estimates_are_near_the_truth);
-    tcase_add_test(cases, time_steps_take_a_factor);
-    tcase_add_test(cases, short_lines_take_a_factor);
-    tcase_add_test(cases, signs_of_the_diagonal);
-    tcase_add_test(cases, indefinite_is_found_by_a_smooth_vector);
-    tcase_add_test(cases, slightly_indefinite);
-    tcase_add_test(cases, zero_diagonals);
-    tcase_add_test(cases, far_offsets);
-    tcase_add_test(cases, weak_cycles_lose);
-    tcase_add_test(cases, refused_hierarchies);
-    tcase_add_test(cases, backends_without_multigrid);
-    tcase_add_test(cases, neumann_conditions);
-    tcase_add_test(cases, no_factor_of_a_neumann_line);
-    tcase_add_test(cases, ssor_or_neither);
-    tcase_add_test(cases, a_csr_gets_the_same);
-    tcase_add_test(cases, options_reach_what_is_made);
-    tcase_add_test(cases, bad_arguments_are_refused);
+    TESTS(cases, estimates_are_near_the_truth, time_steps_take_a_factor, short_lines_take_a_factor,
+          signs_of_the_diagonal, indefinite_is_found_by_a_smooth_vector, slightly_indefinite,
+          zero_diagonals, far_offsets, weak_cycles_lose, refused_hierarchies,
+          backends_without_multigrid, neumann_conditions, no_factor_of_a_neumann_line,
+          ssor_or_neither, a_csr_gets_the_same, options_reach_what_is_made,
+          bad_arguments_are_refused);
+    LOOPS(cases, LENGTH(problems), problems_get_what_serves);
     return backend_run_suite(suite);
 }

@@ -6,6 +6,8 @@
 #include <check.h>
 #include <gridsweep/gridsweep.h>
 
+#include "suite.h"
+
 /* ---- statuses ---- */
 
 START_TEST(status_names_are_the_enumerators) {
@@ -339,36 +341,15 @@ START_TEST(stencil_from_offsets_refuses) {
 }
 END_TEST
 
-static Suite *core_suite(void) {
-    Suite *suite = suite_create("core");
-    TCase *tc = tcase_create("core");
-    tcase_set_timeout(tc, 120);
-    tcase_add_test(tc, status_names_are_the_enumerators);
-    tcase_add_test(tc, context_defaults);
-    tcase_add_test(tc, context_takes_threads);
-    tcase_add_test(tc, the_reference_has_one_thread);
-    tcase_add_test(tc, context_refuses_bad_options);
-    tcase_add_test(tc, cuda_answers_or_says_why_not);
-    tcase_add_test(tc, messages_reach_context_and_log);
-    tcase_add_test(tc, names_of_the_build);
-    tcase_add_test(tc, grid_points_are_counted);
-    tcase_add_test(tc, grid_points_refuse);
-    tcase_add_test(tc, grid_parse_reads_two_and_three_extents);
-    tcase_add_test(tc, grid_parse_refuses);
-    tcase_add_loop_test(tc, named_stencils_are_whole_and_sorted, 0, stencils_known());
-    tcase_add_test(tc, the_known_stencils_are_these);
-    tcase_add_test(tc, named_stencils_hold_what_they_say);
-    tcase_add_test(tc, named_stencils_refuse);
-    tcase_add_test(tc, stencil_from_offsets_sorts_and_is_named);
-    tcase_add_test(tc, stencil_from_offsets_refuses);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
 int main(void) {
-    SRunner *runner = srunner_create(core_suite());
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    Suite *suite = suite_create("core");
+    TCase *tc = suite_case(suite, "core", 120, NULL, NULL);
+    TESTS(tc, status_names_are_the_enumerators, context_defaults, context_takes_threads,
+          the_reference_has_one_thread, context_refuses_bad_options, cuda_answers_or_says_why_not,
+          messages_reach_context_and_log, names_of_the_build, grid_points_are_counted,
+          grid_points_refuse, grid_parse_reads_two_and_three_extents, grid_parse_refuses,
+          the_known_stencils_are_these, named_stencils_hold_what_they_say, named_stencils_refuse,
+          stencil_from_offsets_sorts_and_is_named, stencil_from_offsets_refuses);
+    LOOPS(tc, stencils_known(), named_stencils_are_whole_and_sorted);
+    return suite_run(suite, CK_FORK_GETENV);
 }

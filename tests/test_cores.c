@@ -174,14 +174,11 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("cores");
     TCase *group = context_case(suite, "cores", 60);
-    tcase_add_test(group, work_gets_the_threads_it_is_worth);
-    tcase_add_test(group, a_long_wait_takes_a_thread_for_a_while);
-    tcase_add_test(group, a_short_wait_takes_nothing);
-    tcase_add_test(group, a_late_thread_counts_as_a_lost_core);
-    tcase_add_test(group, one_thread_is_always_left);
-    tcase_add_test(group, backoff_grows_and_is_forgotten);
+    TESTS(group, work_gets_the_threads_it_is_worth, a_long_wait_takes_a_thread_for_a_while,
+          a_short_wait_takes_nothing, a_late_thread_counts_as_a_lost_core,
+          one_thread_is_always_left, backoff_grows_and_is_forgotten);
 #if defined(_OPENMP) && !defined(GSW_SLOW_BUILD)
-    tcase_add_test(group, fewer_threads_where_the_system_starts_fewer);
+    TESTS(group, fewer_threads_where_the_system_starts_fewer);
 #endif
     return backend_run_suite(suite);
 }

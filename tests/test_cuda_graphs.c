@@ -304,12 +304,10 @@ END_TEST
 int main(void) {
     backend_chosen = GSW_BACKEND_CUDA;
     Suite *suite = suite_create("cuda_graphs");
-    TCase *graphs = tcase_create("graphs"), *sections = context_case(suite, "sections", 300);
-    tcase_add_checked_fixture(graphs, open_stream, close_stream_context);
-    tcase_add_loop_test(graphs, cycles_are_captured_in_a_graph, 0, CAPTURED);
-    tcase_add_test(graphs, loops_are_captured_in_a_graph);
-    suite_add_tcase(suite, graphs);
-    tcase_add_test(sections, sections_are_swept_by_themselves);
-    tcase_add_test(sections, host_arrays_are_seen);
+    TCase *graphs = suite_case(suite, "graphs", 4, open_stream, close_stream_context),
+          *sections = context_case(suite, "sections", 300);
+    TESTS(graphs, loops_are_captured_in_a_graph);
+    LOOPS(graphs, CAPTURED, cycles_are_captured_in_a_graph);
+    TESTS(sections, sections_are_swept_by_themselves, host_arrays_are_seen);
     return backend_run_suite(suite);
 }

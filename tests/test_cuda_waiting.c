@@ -502,19 +502,15 @@ int main(void) {
     backend_chosen = GSW_BACKEND_CUDA;
     Suite *suite = suite_create("cuda_waiting");
     TCase *tc = sweep_case(suite, "streams");
-    tcase_add_loop_test(tc, contexts_on_streams_do_not_disturb_each_other, 0, WAYS);
-    tcase_add_loop_test(tc, direct_solves_are_captured_in_a_graph, 0, CUBES);
-    tcase_add_loop_test(tc, solves_with_factors_are_captured_in_a_graph, 0, LENGTH(captured));
-    tcase_add_loop_test(tc, workspace_is_small, 0, CUBES);
+    LOOPS(tc, WAYS, contexts_on_streams_do_not_disturb_each_other);
+    LOOPS(tc, CUBES, direct_solves_are_captured_in_a_graph, workspace_is_small);
+    LOOPS(tc, LENGTH(captured), solves_with_factors_are_captured_in_a_graph);
     tc = sweep_case(suite, "waiting");
-    tcase_add_loop_test(tc, a_withheld_line_times_out, 0, CUBES);
-    tcase_add_loop_test(tc, a_withheld_pencil_times_out, 0, CUBES);
-    tcase_add_loop_test(tc, a_factorisation_that_waits_in_vain_times_out, 0, CUBES);
-    tcase_add_loop_test(tc, a_solve_that_times_out_is_given_up, 0, CUBES);
-    tcase_add_loop_test(tc, a_solve_behind_one_that_times_out_is_right, 0, CUBES);
-    tcase_add_loop_test(tc, any_number_of_blocks_gives_the_same_bits, 0, oracle_stencil_count());
-    tcase_add_loop_test(tc, completes_on_an_occupied_device, 0, WAYS * CUBES);
-    tcase_add_loop_test(tc, many_solves_on_an_occupied_device_give_the_same_bits, 0, CUBES);
-    tcase_add_loop_test(tc, solves_are_queued_without_waiting, 0, WAYS * CUBES);
+    LOOPS(tc, CUBES, a_withheld_line_times_out, a_withheld_pencil_times_out,
+          a_factorisation_that_waits_in_vain_times_out, a_solve_that_times_out_is_given_up,
+          a_solve_behind_one_that_times_out_is_right,
+          many_solves_on_an_occupied_device_give_the_same_bits);
+    LOOPS(tc, oracle_stencil_count(), any_number_of_blocks_gives_the_same_bits);
+    LOOPS(tc, WAYS * CUBES, completes_on_an_occupied_device, solves_are_queued_without_waiting);
     return device_run_suite(suite);
 }

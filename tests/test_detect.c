@@ -925,38 +925,18 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("detect");
     TCase *tests = context_case(suite, "detect", 120);
-    tcase_add_test(tests, named_stencils_in_space);
-    tcase_add_test(tests, named_stencils_in_the_plane);
-    tcase_add_test(tests, flat_grids_have_plane_stencils);
-    tcase_add_test(tests, chains);
-    tcase_add_test(tests, diagonal_and_empty_matrices);
-    tcase_add_test(tests, missing_couplings);
-    tcase_add_test(tests, tiny_grids_are_explained);
-    tcase_add_test(tests, custom_stencils);
-    tcase_add_test(tests, given_extents_decide);
-    tcase_add_test(tests, given_extents_allow_long_offsets);
-    tcase_add_test(tests, bad_extents_are_refused);
-    tcase_add_test(tests, a_coupling_elsewhere_is_named);
-    tcase_add_test(tests, a_coupling_around_the_boundary_is_named);
-    tcase_add_test(tests, periodic_grids_are_named);
-    tcase_add_test(tests, long_periodic_axes_are_named);
-    tcase_add_test(tests, folded_periodic_grids_are_found);
-    tcase_add_test(tests, helical_grids_are_not_periodic);
-    tcase_add_test(tests, other_orders_are_named);
-    tcase_add_test(tests, small_grids_in_another_order_are_not_periodic);
-    tcase_add_test(tests, swapped_axes_are_found);
-    tcase_add_test(tests, other_orders_are_named_on_a_given_grid);
-    tcase_add_test(tests, matrices_without_a_grid_are_told_as_such);
-    tcase_add_test(tests, other_orders_that_cannot_be_told);
-    tcase_add_test(tests, too_many_offsets_are_refused);
-    tcase_add_test(tests, too_many_coordinate_offsets_are_refused);
-    tcase_add_test(tests, random_matrices_are_refused);
-    tcase_add_test(tests, garbage_is_refused);
-    tcase_add_test(tests, stored_zeros_are_no_couplings);
-    tcase_add_test(tests, matrices_are_fitted);
-    tcase_add_test(tests, unfilled_matrices_have_their_pattern);
-    tcase_add_test(tests, shapes_in_the_order_of_numpy_are_named);
-    tcase_add_test(tests, missing_rows_are_named);
-    tcase_add_test(tests, reservoir_matrices);
+    TESTS(tests, named_stencils_in_space, named_stencils_in_the_plane,
+          flat_grids_have_plane_stencils, chains, diagonal_and_empty_matrices, missing_couplings,
+          tiny_grids_are_explained, custom_stencils, given_extents_decide,
+          given_extents_allow_long_offsets, bad_extents_are_refused, a_coupling_elsewhere_is_named,
+          a_coupling_around_the_boundary_is_named, periodic_grids_are_named,
+          long_periodic_axes_are_named, folded_periodic_grids_are_found,
+          helical_grids_are_not_periodic, other_orders_are_named,
+          small_grids_in_another_order_are_not_periodic, swapped_axes_are_found,
+          other_orders_are_named_on_a_given_grid, matrices_without_a_grid_are_told_as_such,
+          other_orders_that_cannot_be_told, too_many_offsets_are_refused,
+          too_many_coordinate_offsets_are_refused, random_matrices_are_refused, garbage_is_refused,
+          stored_zeros_are_no_couplings, matrices_are_fitted, unfilled_matrices_have_their_pattern,
+          shapes_in_the_order_of_numpy_are_named, missing_rows_are_named, reservoir_matrices);
     return backend_run_suite(suite);
 }

@@ -6,6 +6,7 @@
 #include "common/hash.h"
 #include "factor_cases.h"
 #include "keep.h"
+#include "suite.h"
 
 /* ---- results: one vector for each operation ---- */
 
@@ -331,20 +332,11 @@ static void release(void) {
 
 int main(void) {
     Suite *suite = suite_create("determinism");
-    TCase *tc = tcase_create("determinism");
-    tcase_set_timeout(tc, 120);
-    tcase_add_checked_fixture(tc, NULL, release);
-    tcase_add_loop_test(tc, threads_repeats_and_places, 0, oracle_stencil_count());
-    tcase_add_loop_test(tc, arrays_and_csr, 0, oracle_stencil_count());
-    tcase_add_loop_test(tc, numbers_of_right_hand_sides, 0, GRIDS * oracle_stencil_count());
-    tcase_add_loop_test(tc, instruction_sets, 0, oracle_stencil_count());
+    TCase *tc = suite_case(suite, "determinism", 120, NULL, release);
+    LOOPS(tc, oracle_stencil_count(), threads_repeats_and_places, arrays_and_csr, instruction_sets);
+    LOOPS(tc, GRIDS * oracle_stencil_count(), numbers_of_right_hand_sides);
 #ifdef HAS_KNOWN_BITS
-    tcase_add_loop_test(tc, every_compiler_gives_the_known_bits, 0, 2);
+    LOOPS(tc, 2, every_compiler_gives_the_known_bits);
 #endif
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite, CK_FORK_GETENV);
 }

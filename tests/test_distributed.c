@@ -880,26 +880,18 @@ END_TEST
 int main(int argc, char **argv) {
     backend_choose(argc, argv);
     Suite *suite = suite_create("distributed");
-    TCase *tc = tcase_create("distributed"), *with_small = tcase_create("a small system");
-    tcase_set_timeout(tc, 300);
-    tcase_set_timeout(with_small, 300);
-    tcase_add_checked_fixture(with_small, open_small, close_small);
-    tcase_add_loop_test(tc, global_sweeps_are_those_of_one_process, 0,
-                        on_reference() ? 3 : oracle_stencil_count());
-    tcase_add_loop_test(tc, shifts_and_fp32_are_those_of_one_process, 0, 8);
-    tcase_add_loop_test(tc, global_solves_take_the_iterations_of_one_process, 0, 6);
-    tcase_add_loop_test(tc, repeated_solves_have_the_same_bits, 0, 4);
-    tcase_add_loop_test(tc, overlaps_reach_across_boxes, 0, 2);
-    tcase_add_loop_test(tc, late_messages_change_nothing, 0, on_reference() ? 1 : 6);
-    tcase_add_test(tc, partitions_of_a_context_have_the_same_processes);
-    tcase_add_test(tc, calls_that_differ_between_processes_are_refused_by_all);
-    tcase_add_test(with_small, values_may_come_in_another_format);
-    tcase_add_test(with_small, a_silent_process_ends_the_others);
-    tcase_add_test(with_small, a_process_that_calls_another_function_ends_all);
-    tcase_add_test(with_small, a_partition_leaves_the_sums_of_others);
-    tcase_add_test(with_small, a_bad_pivot_is_reported_by_all);
-    tcase_add_test(with_small, a_failed_factorisation_is_refused_by_all);
-    suite_add_tcase(suite, tc);
-    suite_add_tcase(suite, with_small);
+    TCase *tc = suite_case(suite, "distributed", 300, NULL, NULL),
+          *with_small = suite_case(suite, "a small system", 300, open_small, close_small);
+    TESTS(tc, partitions_of_a_context_have_the_same_processes,
+          calls_that_differ_between_processes_are_refused_by_all);
+    LOOPS(tc, on_reference() ? 3 : oracle_stencil_count(), global_sweeps_are_those_of_one_process);
+    LOOPS(tc, 8, shifts_and_fp32_are_those_of_one_process);
+    LOOPS(tc, 6, global_solves_take_the_iterations_of_one_process);
+    LOOPS(tc, 4, repeated_solves_have_the_same_bits);
+    LOOPS(tc, 2, overlaps_reach_across_boxes);
+    LOOPS(tc, on_reference() ? 1 : 6, late_messages_change_nothing);
+    TESTS(with_small, values_may_come_in_another_format, a_silent_process_ends_the_others,
+          a_process_that_calls_another_function_ends_all, a_partition_leaves_the_sums_of_others,
+          a_bad_pivot_is_reported_by_all, a_failed_factorisation_is_refused_by_all);
     return backend_run_suite(suite);
 }

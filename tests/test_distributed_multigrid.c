@@ -472,19 +472,13 @@ END_TEST
 int main(int argc, char **argv) {
     backend_choose(argc, argv);
     Suite *suite = suite_create("distributed_multigrid");
-    TCase *tc = tcase_create("distributed_multigrid");
-    tcase_set_timeout(tc, 300);
+    TCase *tc = suite_case(suite, "distributed_multigrid", 300, NULL, NULL);
     tcase_add_loop_test(tc, global_cycles_are_those_of_one_process, on_reference() ? 1 : 0,
                         on_reference() ? 2 : CASES);
-    if (on_reference()) {
-        suite_add_tcase(suite, tc);
+    if (on_reference())
         return backend_run_suite(suite);
-    }
-    tcase_add_loop_test(tc, the_choice_is_that_of_one_process, 0, 8);
-    tcase_add_test(tc, a_singular_matrix_converges);
-    tcase_add_test(tc, a_stretched_grid_gets_ilu_as_on_one_process);
-    tcase_add_test(tc, levels_are_whole_from_the_points_asked_for);
-    tcase_add_test(tc, wrong_arguments_are_refused_by_all);
-    suite_add_tcase(suite, tc);
+    TESTS(tc, a_singular_matrix_converges, a_stretched_grid_gets_ilu_as_on_one_process,
+          levels_are_whole_from_the_points_asked_for, wrong_arguments_are_refused_by_all);
+    LOOPS(tc, 8, the_choice_is_that_of_one_process);
     return backend_run_suite(suite);
 }

@@ -573,20 +573,14 @@ int main(int argc, char **argv) {
     Suite *suite = suite_create("eisenstat");
     TCase *tc = context_case(suite, "eisenstat", 240);
     const int grids = oracle_grid_count(), stride = backend_stride();
-    tcase_add_loop_test(tc, two_sweeps_apply_the_operator, 0, (grids + stride - 1) / stride);
-    tcase_add_loop_test(tc, solves, 0, PROBLEMS);
-    tcase_add_test(tc, exceptions);
-    tcase_add_test(tc, a_factor_of_older_values);
-    tcase_add_test(tc, breakdowns);
-    tcase_add_test(tc, monitors);
-    tcase_add_loop_test(tc, queues, 0, PROBLEMS);
+    TESTS(tc, exceptions, a_factor_of_older_values, breakdowns, monitors);
+    LOOPS(tc, (grids + stride - 1) / stride, two_sweeps_apply_the_operator);
+    LOOPS(tc, PROBLEMS, solves, queues);
     if (on_cuda()) {
-        tcase_add_test(tc, larger_grids);
+        TESTS(tc, larger_grids);
     } else {
-        tcase_add_test(tc, drift_ends_the_form);
-        tcase_add_test(tc, x_is_no_worse_than_at_the_start);
-        tcase_add_test(tc, threads);
-        tcase_add_test(tc, the_default_on_this_backend);
+        TESTS(tc, drift_ends_the_form, x_is_no_worse_than_at_the_start, threads,
+              the_default_on_this_backend);
     }
     return backend_run_suite(suite);
 }

@@ -144,14 +144,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("extents");
-    TCase *group = tcase_create("extents");
-    tcase_add_checked_fixture(group, limit_memory, close_context);
-    tcase_set_timeout(group, 20);
-    tcase_add_loop_test(group, factors, 0, GRIDS);
-    tcase_add_loop_test(group, hierarchies_and_loops, 0, GRIDS);
-    tcase_add_loop_test(group, solvers, 0, GRIDS);
-    tcase_add_loop_test(group, problems, 0, GRIDS);
-    tcase_add_loop_test(group, partitions, 0, GRIDS);
-    suite_add_tcase(suite, group);
+    TCase *group = suite_case(suite, "extents", 20, limit_memory, close_context);
+    LOOPS(group, GRIDS, factors, hierarchies_and_loops, solvers, problems, partitions);
     return backend_run_suite(suite);
 }

@@ -1430,24 +1430,20 @@ END_TEST
 /* What is by hand, or decided before any backend. */
 static void add_cpu_tests(Suite *suite) {
     TCase *tc = sweep_case(suite, "arguments");
-    tcase_add_test(tc, ilu0_by_hand);
-    tcase_add_test(tc, bad_pivots_are_shifted);
+    TESTS(tc, ilu0_by_hand, bad_pivots_are_shifted);
     tcase_add_loop_test(tc, row_pointers_outside_the_arrays_are_refused, GSW_ILU0,
                         GSW_FACTOR_UPPER + 1);
     tcase_add_loop_test(tc, a_bad_pivot_is_named_by_row_and_point, GSW_ILU0, GSW_JACOBI + 1);
-    tcase_add_test(tc, what_a_bad_row_stores_is_named);
-    tcase_add_test(tc, bad_calls_are_refused);
-    tcase_add_test(tc, kinds_have_names);
+    TESTS(tc, what_a_bad_row_stores_is_named, bad_calls_are_refused, kinds_have_names);
 }
 
 static void add_large_tests(Suite *suite) {
     TCase *tc = sweep_case(suite, "large");
-    tcase_add_loop_test(tc, large_grids_equal_the_cpu, 0, oracle_stencil_count());
-    tcase_add_loop_test(tc, lines_along_x_equal_the_cpu, 0, 2);
-    tcase_add_loop_test(tc, short_lines_equal_the_cpu, 0, LENGTH(boxes));
-    tcase_add_loop_test(tc, many_pencils_equal_the_cpu, 0, CUBES);
-    tcase_add_loop_test(tc, cube_of_128_equals_the_cpu, 0, CUBES);
-    tcase_add_loop_test(tc, repetitions_give_the_same_bits, 0, CUBES);
+    LOOPS(tc, oracle_stencil_count(), large_grids_equal_the_cpu);
+    LOOPS(tc, 2, lines_along_x_equal_the_cpu);
+    LOOPS(tc, LENGTH(boxes), short_lines_equal_the_cpu);
+    LOOPS(tc, CUBES, many_pencils_equal_the_cpu, cube_of_128_equals_the_cpu,
+          repetitions_give_the_same_bits);
 }
 
 int main(int argc, char **argv) {
@@ -1455,30 +1451,23 @@ int main(int argc, char **argv) {
     backend_choose(argc, argv);
     Suite *suite = suite_create("factor");
     TCase *tc = sweep_case(suite, "equal");
-    tcase_add_loop_test(tc, solves_equal_the_textbook, 0, stencils);
-    tcase_add_loop_test(tc, short_lines_equal_the_textbook, 0, stencils);
-    tcase_add_loop_test(tc, sweeps_are_the_two_halves, 0, stencils);
-    tcase_add_loop_test(tc, extracted_factors_equal_the_textbook, 0, stencils);
-    tcase_add_test(tc, arrays_may_be_null);
-    tcase_add_test(tc, arrays_may_be_unaligned);
-    tcase_add_loop_test(tc, refactor_is_a_new_factor, 0, stencils);
+    TESTS(tc, arrays_may_be_null, arrays_may_be_unaligned);
+    LOOPS(tc, stencils, solves_equal_the_textbook, short_lines_equal_the_textbook,
+          sweeps_are_the_two_halves, extracted_factors_equal_the_textbook,
+          refactor_is_a_new_factor);
     tc = sweep_case(suite, "values");
-    tcase_add_loop_test(tc, nan_and_infinity_travel_along_couplings_only, 0, stencils);
-    tcase_add_loop_test(tc, every_nan_is_a_nan, 0, stencils);
-    tcase_add_loop_test(tc, denormal_inputs_count, 0, stencils);
-    tcase_add_test(tc, an_infinite_coefficient_is_noticed);
-    tcase_add_loop_test(tc, coefficients_may_be_tiny_or_huge, 0, stencils);
-    tcase_add_loop_test(tc, denormal_solutions_count, 0, stencils);
-    tcase_add_loop_test(tc, a_zero_divides_when_the_solve_runs, 0, stencils);
+    TESTS(tc, an_infinite_coefficient_is_noticed);
+    LOOPS(tc, stencils, nan_and_infinity_travel_along_couplings_only, every_nan_is_a_nan,
+          denormal_inputs_count, coefficients_may_be_tiny_or_huge, denormal_solutions_count,
+          a_zero_divides_when_the_solve_runs);
     tc = sweep_case(suite, "pivots");
-    tcase_add_loop_test(tc, bad_pivots_are_named, 0, stencils);
-    tcase_add_loop_test(tc, values_beyond_fp32_are_refused, 0, stencils);
-    tcase_add_test(tc, a_failed_refactor_leaves_nothing_usable);
-    tcase_add_loop_test(tc, bad_pivots_are_shifted_as_on_the_cpu, 0, stencils);
+    TESTS(tc, a_failed_refactor_leaves_nothing_usable);
+    LOOPS(tc, stencils, bad_pivots_are_named, values_beyond_fp32_are_refused,
+          bad_pivots_are_shifted_as_on_the_cpu);
     tc = sweep_case(suite, "refused");
     tcase_add_loop_test(tc, couplings_outside_the_stencil_are_refused, GSW_ILU0, GSW_FACTOR_LU + 1);
-    tcase_add_loop_test(tc, ic0_needs_a_symmetric_stencil, 0, stencils);
-    tcase_add_test(tc, bad_options_are_refused);
+    TESTS(tc, bad_options_are_refused);
+    LOOPS(tc, stencils, ic0_needs_a_symmetric_stencil);
     if (on_cuda())
         add_large_tests(suite);
     else

@@ -432,9 +432,5 @@ int main(void) {
     add_case(suite, "files", files_fail);
     add_case(suite, "numbers", numbers_fail);
     add_case(suite, "broken", broken_copies_are_found);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite, CK_FORK_GETENV);
 }

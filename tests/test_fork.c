@@ -134,7 +134,6 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("fork");
     TCase *group = context_case(suite, "fork", 300);
-    tcase_add_test(group, children_compute);
-    tcase_add_test(group, children_of_one_thread_have_all_threads);
+    TESTS(group, children_compute, children_of_one_thread_have_all_threads);
     return backend_run_suite(suite);
 }

@@ -298,11 +298,9 @@ int main(void) {
     Suite *suite = suite_create("hpcg");
     TCase *levels = context_case(suite, "levels", 30), *method = context_case(suite, "method", 300),
           *options = context_case(suite, "options", 300);
-    tcase_add_loop_test(levels, levels_are_problems, 0, GRIDS);
-    tcase_add_loop_test(method, history_of_the_residual, 0, GRIDS);
-    tcase_add_loop_test(method, same_bits, 0, GRIDS);
-    tcase_add_loop_test(options, cycles_are_symmetric, 0, GSW_SMOOTHER_CHEBYSHEV + 1);
-    tcase_add_test(options, one_level_is_one_step);
-    tcase_add_test(options, limits_and_stencils);
+    LOOPS(levels, GRIDS, levels_are_problems);
+    LOOPS(method, GRIDS, history_of_the_residual, same_bits);
+    TESTS(options, one_level_is_one_step, limits_and_stencils);
+    LOOPS(options, GSW_SMOOTHER_CHEBYSHEV + 1, cycles_are_symmetric);
     return backend_run_suite(suite);
 }

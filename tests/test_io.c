@@ -836,39 +836,15 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("io");
-    TCase *tests = tcase_create("io");
-    tcase_set_timeout(tests, 120);
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, general_matrices);
-    tcase_add_test(tests, comments_blanks_and_line_ends);
-    tcase_add_test(tests, byte_order_marks_and_ends_of_files);
-    tcase_add_test(tests, symmetric_matrices_are_expanded);
-    tcase_add_test(tests, integer_and_sparse_matrices);
-    tcase_add_test(tests, numbers_are_rounded_correctly);
-    tcase_add_test(tests, a_locale_with_a_decimal_comma);
-    tcase_add_test(tests, bad_banners);
-    tcase_add_test(tests, unsupported_kinds);
-    tcase_add_test(tests, bad_sizes);
-    tcase_add_test(tests, bad_entries);
-    tcase_add_test(tests, duplicates);
-    tcase_add_test(tests, bad_values);
-    tcase_add_test(tests, strange_bytes);
-    tcase_add_test(tests, every_prefix_and_every_changed_byte);
-    tcase_add_test(tests, bad_arguments);
-    tcase_add_test(tests, vectors);
-    tcase_add_test(tests, matrices_come_back);
-    tcase_add_test(tests, a_written_matrix);
-    tcase_add_test(tests, text_for_a_callback);
-    tcase_add_test(tests, a_callback_that_fails);
-    tcase_add_test(tests, unreadable_files);
-    tcase_add_test(tests, long_files_and_pipes);
-    tcase_add_test(tests, open_descriptors_are_appended_to);
-    tcase_add_test(tests, unwritable_places);
-    tcase_add_test(tests, an_old_file_survives_failures);
-    tcase_add_test(tests, replacing_keeps_links_and_modes);
-    tcase_add_test(tests, names_of_any_length_are_written);
-    tcase_add_test(tests, dangling_links_are_followed);
-    tcase_add_test(tests, files_of_the_field);
-    suite_add_tcase(suite, tests);
+    TCase *tests = suite_case(suite, "io", 120, setup, teardown);
+    TESTS(tests, general_matrices, comments_blanks_and_line_ends,
+          byte_order_marks_and_ends_of_files, symmetric_matrices_are_expanded,
+          integer_and_sparse_matrices, numbers_are_rounded_correctly, a_locale_with_a_decimal_comma,
+          bad_banners, unsupported_kinds, bad_sizes, bad_entries, duplicates, bad_values,
+          strange_bytes, every_prefix_and_every_changed_byte, bad_arguments, vectors,
+          matrices_come_back, a_written_matrix, text_for_a_callback, a_callback_that_fails,
+          unreadable_files, long_files_and_pipes, open_descriptors_are_appended_to,
+          unwritable_places, an_old_file_survives_failures, replacing_keeps_links_and_modes,
+          names_of_any_length_are_written, dangling_links_are_followed, files_of_the_field);
     return backend_run_suite(suite);
 }

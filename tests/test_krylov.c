@@ -690,23 +690,14 @@ START_TEST(host_arrays_are_seen) {
 END_TEST
 
 static void add_tests(TCase *tc) {
-    tcase_add_loop_test(tc, every_method_with_every_preconditioner, 0, PROBLEMS);
-    tcase_add_test(tc, solution_is_found_and_preconditioning_helps);
-    tcase_add_test(tc, zero_right_hand_side);
-    tcase_add_test(tc, good_initial_guess_needs_no_iteration);
-    tcase_add_test(tc, atol_alone_is_absolute);
-    tcase_add_test(tc, iteration_limit);
-    tcase_add_test(tc, monitor_sees_every_iteration_once);
-    tcase_add_test(tc, monitor_stops_with_that_iterate);
-    tcase_add_test(tc, drift_from_the_truth_is_reported);
-    tcase_add_test(tc, gmres_restart_costs_iterations);
-    tcase_add_test(tc, non_finite_data_is_reported);
-    tcase_add_test(tc, small_norms_are_refused);
-    tcase_add_test(tc, bad_arguments_are_refused);
-    tcase_add_test(tc, single_precision_vectors_are_unsupported);
-    tcase_add_test(tc, names_of_the_methods);
-    tcase_add_test(tc, runs_repeat);
-    tcase_add_test(tc, callbacks_solve_in_the_order_of_the_stream);
+    TESTS(tc, solution_is_found_and_preconditioning_helps, zero_right_hand_side,
+          good_initial_guess_needs_no_iteration, atol_alone_is_absolute, iteration_limit,
+          monitor_sees_every_iteration_once, monitor_stops_with_that_iterate,
+          drift_from_the_truth_is_reported, gmres_restart_costs_iterations,
+          non_finite_data_is_reported, small_norms_are_refused, bad_arguments_are_refused,
+          single_precision_vectors_are_unsupported, names_of_the_methods, runs_repeat,
+          callbacks_solve_in_the_order_of_the_stream);
+    LOOPS(tc, PROBLEMS, every_method_with_every_preconditioner);
 }
 
 int main(int argc, char **argv) {
@@ -714,19 +705,16 @@ int main(int argc, char **argv) {
     Suite *suite = suite_create("krylov");
     TCase *tc = context_case(suite, "krylov", 120);
     add_tests(tc);
-    tcase_add_loop_test(tc, small_systems_end_as_they_must, 0, SMALL_SYSTEMS);
-    tcase_add_test(tc, monitors_are_not_queued_ahead_of);
-    tcase_add_loop_test(tc, queues_end_with_the_same_bits, 0, PROBLEMS);
+    TESTS(tc, monitors_are_not_queued_ahead_of);
+    LOOPS(tc, SMALL_SYSTEMS, small_systems_end_as_they_must);
+    LOOPS(tc, PROBLEMS, queues_end_with_the_same_bits);
     if (on_cuda()) {
-        tcase_add_loop_test(tc, smoothed_values_are_those_of_the_cpu, 0, PROBLEMS);
-        tcase_add_test(tc, host_arrays_are_seen);
+        TESTS(tc, host_arrays_are_seen);
+        LOOPS(tc, PROBLEMS, smoothed_values_are_those_of_the_cpu);
     } else if (on_cpu()) {
-        TCase *queued = tcase_create("queued");
-        tcase_add_test(tc, bits_do_not_depend_on_threads);
-        tcase_set_timeout(queued, 120);
-        tcase_add_checked_fixture(queued, krylov_queue_open, krylov_queue_close);
+        TCase *queued = suite_case(suite, "queued", 120, krylov_queue_open, krylov_queue_close);
+        TESTS(tc, bits_do_not_depend_on_threads);
         add_tests(queued);
-        suite_add_tcase(suite, queued);
     }
     return backend_run_suite(suite);
 }

@@ -415,10 +415,9 @@ START_TEST(singular_systems_end_early) {
 END_TEST
 
 static void add_tests(TCase *tc) {
-    tcase_add_test(tc, hard_systems_end_as_they_must);
+    TESTS(tc, hard_systems_end_as_they_must);
     tcase_add_loop_test(tc, drifted_recurrences_are_replaced, GSW_CG, GSW_GMRES + 1);
-    tcase_add_test(tc, far_guesses_are_no_stagnation);
-    tcase_add_test(tc, null_vector_leaves_no_trace);
+    TESTS(tc, far_guesses_are_no_stagnation, null_vector_leaves_no_trace);
 }
 
 int main(int argc, char **argv) {
@@ -426,14 +425,11 @@ int main(int argc, char **argv) {
     Suite *suite = suite_create("krylov_hard");
     TCase *tc = context_case(suite, "hard", 120);
     add_tests(tc);
-    tcase_add_loop_test(tc, few_entries_of_b_are_not_zero, 0, 8);
-    tcase_add_test(tc, singular_systems_end_early);
+    TESTS(tc, singular_systems_end_early);
+    LOOPS(tc, 8, few_entries_of_b_are_not_zero);
     if (on_cpu()) {
-        TCase *queued = tcase_create("queued");
-        tcase_set_timeout(queued, 120);
-        tcase_add_checked_fixture(queued, krylov_queue_open, krylov_queue_close);
+        TCase *queued = suite_case(suite, "queued", 120, krylov_queue_open, krylov_queue_close);
         add_tests(queued);
-        suite_add_tcase(suite, queued);
     }
     return backend_run_suite(suite);
 }

@@ -606,19 +606,14 @@ int main(int argc, char **argv) {
     backend_choose(argc, argv);
     Suite *suite = suite_create("krylov_many");
     TCase *tc = context_case(suite, "krylov_many", 120);
-    tcase_add_loop_test(tc, systems_end_as_they_do_alone, 0, PROBLEMS);
-    tcase_add_test(tc, others_are_solved_one_by_one);
-    tcase_add_test(tc, a_breakdown_leaves_the_others);
-    tcase_add_test(tc, systems_begin_again_at_different_times);
-    tcase_add_test(tc, null_vectors);
-    tcase_add_test(tc, products_of_several_vectors);
+    TESTS(tc, others_are_solved_one_by_one, a_breakdown_leaves_the_others,
+          systems_begin_again_at_different_times, null_vectors, products_of_several_vectors);
+    LOOPS(tc, PROBLEMS, systems_end_as_they_do_alone);
     if (!on_cuda()) { /* these have their vectors on the host, or depend on the choice there */
-        tcase_add_test(tc, chosen_preconditioners);
-        tcase_add_test(tc, ended_systems_are_not_swept);
-        tcase_add_loop_test(tc, monitors_know_the_system, 0, 3);
-        tcase_add_test(tc, errors_of_callbacks_end_the_call);
-        tcase_add_test(tc, bad_arguments_are_refused);
-        tcase_add_test(tc, older_results_are_an_array);
+        TESTS(tc, chosen_preconditioners, ended_systems_are_not_swept,
+              errors_of_callbacks_end_the_call, bad_arguments_are_refused,
+              older_results_are_an_array);
+        LOOPS(tc, 3, monitors_know_the_system);
     }
     return backend_run_suite(suite);
 }

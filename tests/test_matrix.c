@@ -500,23 +500,12 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("matrix");
     TCase *tests = context_case(suite, "matrix", 120);
-    tcase_add_test(tests, sizes_of_types);
-    tcase_add_test(tests, csr_view_holds_what_it_was_given);
-    tcase_add_test(tests, bad_csr_views_are_refused);
-    tcase_add_test(tests, bad_grids_and_stencils_are_refused);
-    tcase_add_test(tests, stencil_views);
-    tcase_add_test(tests, every_grid_and_stencil_validates);
-    tcase_add_test(tests, every_single_coupling_is_judged_by_coordinates);
-    tcase_add_test(tests, broken_arrays_are_refused_with_the_row);
-    tcase_add_test(tests, rows_are_counted_from_the_base);
-    tcase_add_test(tests, the_context_says_what_rows_are_counted_from);
-    tcase_add_test(tests, a_coupling_around_the_boundary_is_refused);
-    tcase_add_test(tests, copies_of_every_part);
-    tcase_add_test(tests, missing_arrays_are_zeros);
-    tcase_add_test(tests, copies_that_do_not_fit_are_refused);
-    tcase_add_test(tests, bad_arguments_of_copies_are_refused);
-    tcase_add_test(tests, unknowns_are_told_from_points);
-    tcase_add_test(tests, what_diverges_tells_of_unknowns);
-    tcase_add_test(tests, bad_remarks_are_refused);
+    TESTS(tests, sizes_of_types, csr_view_holds_what_it_was_given, bad_csr_views_are_refused,
+          bad_grids_and_stencils_are_refused, stencil_views, every_grid_and_stencil_validates,
+          every_single_coupling_is_judged_by_coordinates, broken_arrays_are_refused_with_the_row,
+          rows_are_counted_from_the_base, the_context_says_what_rows_are_counted_from,
+          a_coupling_around_the_boundary_is_refused, copies_of_every_part, missing_arrays_are_zeros,
+          copies_that_do_not_fit_are_refused, bad_arguments_of_copies_are_refused,
+          unknowns_are_told_from_points, what_diverges_tells_of_unknowns, bad_remarks_are_refused);
     return backend_run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include "common/csr.h"
 #include "keep.h"
 #include "krylov_solve.h"
+#include "suite.h"
 
 static gsw_context *context;
 
@@ -399,44 +400,27 @@ START_TEST(cuda_is_skipped) {
 }
 END_TEST
 
-static TCase *backend_case(const char *name, void (*open)(void)) {
-    TCase *tc = tcase_create(name);
-    tcase_set_timeout(tc, 300);
-    tcase_add_checked_fixture(tc, open, close_context);
-    tcase_add_loop_test(tc, bytes_go_there_and_come_back, 0, 5);
-    tcase_add_test(tc, bytes_of_0xff_are_nan);
-    tcase_add_test(tc, no_bytes_are_allowed);
-    tcase_add_test(tc, bad_arguments_are_refused);
-    tcase_add_test(tc, too_much_memory_is_refused);
-    tcase_add_test(tc, waiting_finds_nothing_wrong);
-    tcase_add_loop_test(tc, matrices_are_copied, 0, LAYOUTS);
-    tcase_add_test(tc, absent_stencil_arrays_stay_absent);
-    tcase_add_test(tc, bad_matrices_are_not_copied);
-    tcase_add_loop_test(tc, uploaded_matrices_are_validated, 0, LAYOUTS);
-    tcase_add_loop_test(tc, couplings_outside_the_stencil_are_refused, 0, LAYOUTS);
-    tcase_add_test(tc, krylov_methods_work_where_the_vectors_are);
-    return tc;
+static void add_backend(Suite *suite, const char *name, void (*open)(void)) {
+    TCase *tc = suite_case(suite, name, 300, open, close_context);
+    TESTS(tc, bytes_of_0xff_are_nan, no_bytes_are_allowed, bad_arguments_are_refused,
+          too_much_memory_is_refused, waiting_finds_nothing_wrong,
+          absent_stencil_arrays_stay_absent, bad_matrices_are_not_copied,
+          krylov_methods_work_where_the_vectors_are);
+    LOOPS(tc, 5, bytes_go_there_and_come_back);
+    LOOPS(tc, LAYOUTS, matrices_are_copied, uploaded_matrices_are_validated,
+          couplings_outside_the_stencil_are_refused);
 }
 
 int main(void) {
     const int devices = gsw_device_count();
     Suite *suite = suite_create("memory");
-    TCase *tc = tcase_create("devices");
-    tcase_set_timeout(tc, 120);
-    tcase_add_test(tc, devices_have_names);
-    tcase_add_test(tc, devices_that_are_not_there_are_refused);
-    tcase_add_test(tc, auto_takes_what_there_is);
+    TCase *tc = suite_case(suite, "devices", 120, NULL, NULL);
+    TESTS(tc, devices_have_names, devices_that_are_not_there_are_refused, auto_takes_what_there_is);
     if (devices == 0)
-        tcase_add_test(tc, cuda_is_skipped);
-    suite_add_tcase(suite, tc);
-    suite_add_tcase(suite, backend_case("cpu", open_cpu));
+        TESTS(tc, cuda_is_skipped);
+    add_backend(suite, "cpu", open_cpu);
     if (devices > 0)
-        suite_add_tcase(suite, backend_case("cuda", open_cuda));
-    SRunner *runner = srunner_create(suite);
-    if (devices > 0)
-        srunner_set_fork_status(runner, CK_NOFORK); /* CUDA does not survive a fork */
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        add_backend(suite, "cuda", open_cuda);
+    /* CUDA does not survive a fork */
+    return suite_run(suite, devices > 0 ? CK_NOFORK : CK_FORK_GETENV);
 }

@@ -951,37 +951,31 @@ int main(int argc, char **argv) {
     backend_choose(argc, argv);
     Suite *suite = suite_create("multigrid");
     TCase *levels = context_case(suite, "levels", 300);
-    tcase_add_loop_test(levels, coarse_matrices_are_products, 0, DENSE_PROBLEMS);
-    tcase_add_loop_test(levels, loops_smooth_problems, 0, LOOPS_PROBLEMS);
-    tcase_add_loop_test(levels, loops_smooth_any_stencil, 0, oracle_stencil_count());
-    tcase_add_test(levels, bad_options_are_refused);
+    TESTS(levels, bad_options_are_refused);
+    LOOPS(levels, DENSE_PROBLEMS, coarse_matrices_are_products);
+    LOOPS(levels, LOOPS_PROBLEMS, loops_smooth_problems);
+    LOOPS(levels, oracle_stencil_count(), loops_smooth_any_stencil);
     if (on_cuda())
         return backend_run_suite(suite);
     /* What follows looks into levels and vectors on the host. */
-    tcase_add_loop_test(levels, levels_of_random_matrices, 0, oracle_stencil_count());
-    tcase_add_loop_test(levels, levels_of_problems, 0, LENGTH(problems));
-    tcase_add_test(levels, special_rows);
-    tcase_add_test(levels, conditions_inside);
+    TESTS(levels, special_rows, conditions_inside);
+    LOOPS(levels, oracle_stencil_count(), levels_of_random_matrices);
+    LOOPS(levels, LENGTH(problems), levels_of_problems);
     TCase *cycles = context_case(suite, "cycles", 300);
-    tcase_add_test(cycles, colours_precondition_what_is_not_symmetric);
-    tcase_add_loop_test(cycles, cycles_are_symmetric, 0, LENGTH(smoothers));
-    tcase_add_loop_test(cycles, any_number_of_threads, 0, 6);
-    tcase_add_loop_test(cycles, sweeps_are_gauss_seidel, 0, oracle_stencil_count());
-    tcase_add_loop_test(cycles, constants_in_the_null_space, 0, 4);
-    tcase_add_test(cycles, layouts_and_refactor);
-    tcase_add_test(cycles, axes_of_one_point);
-    tcase_add_test(cycles, scales_of_the_right_hand_side);
+    TESTS(cycles, colours_precondition_what_is_not_symmetric, layouts_and_refactor,
+          axes_of_one_point, scales_of_the_right_hand_side);
+    LOOPS(cycles, LENGTH(smoothers), cycles_are_symmetric);
+    LOOPS(cycles, 6, any_number_of_threads);
+    LOOPS(cycles, oracle_stencil_count(), sweeps_are_gauss_seidel);
+    LOOPS(cycles, 4, constants_in_the_null_space);
     TCase *solving = context_case(suite, "solving", 300);
-    tcase_add_loop_test(solving, iterations_are_few, 0, LENGTH(solves));
+    LOOPS(solving, LENGTH(solves), iterations_are_few);
     TCase *robust = context_case(suite, "robust", 30);
-    tcase_add_loop_test(robust, couplings_off_the_axes_reach_two_points, 0, 4);
-    tcase_add_loop_test(robust, ends_of_lines_with_far_couplings, 0, 13);
-    tcase_add_test(robust, absent_arrays_are_not_symmetric);
-    tcase_add_test(robust, bad_pivots_fall_back);
-    tcase_add_loop_test(robust, injection_takes_new_values, 0, 2 * LENGTH(smoothers));
-    tcase_add_loop_test(robust, loops_take_new_values, 0, 4);
-    tcase_add_test(robust, better_values_end_a_fallback);
-    tcase_add_loop_test(robust, pivots_of_rounding_fall_back, 0, 16);
-    tcase_add_test(robust, bad_matrices_are_refused);
+    TESTS(robust, absent_arrays_are_not_symmetric, bad_pivots_fall_back,
+          better_values_end_a_fallback, bad_matrices_are_refused);
+    LOOPS(robust, 4, couplings_off_the_axes_reach_two_points, loops_take_new_values);
+    LOOPS(robust, 13, ends_of_lines_with_far_couplings);
+    LOOPS(robust, 2 * LENGTH(smoothers), injection_takes_new_values);
+    LOOPS(robust, 16, pivots_of_rounding_fall_back);
     return backend_run_suite(suite);
 }

@@ -366,8 +366,8 @@ int main(int argc, char **argv) {
     const int stride = backend_stride();
     Suite *suite = suite_create("multigrid_hard");
     TCase *hard = context_case(suite, "hard", 300);
-    tcase_add_loop_test(hard, hard_cases_converge, 0, HARD_CASES / stride);
-    tcase_add_loop_test(hard, closed_grids_converge, 0, HARD_CLOSED / stride);
-    tcase_add_test(hard, halves_without_connection);
+    TESTS(hard, halves_without_connection);
+    LOOPS(hard, HARD_CASES / stride, hard_cases_converge);
+    LOOPS(hard, HARD_CLOSED / stride, closed_grids_converge);
     return backend_run_suite(suite);
 }

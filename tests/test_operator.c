@@ -425,17 +425,14 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("operator");
     TCase *tc = context_case(suite, "operator", 4);
-    tcase_add_test(tc, a_matrix_as_an_operator);
-    tcase_add_test(tc, a_csr_as_an_operator);
-    tcase_add_test(tc, preconditioners_apply_in_place_and_out_of_place);
-    tcase_add_loop_test(tc, a_part_of_the_library_as_a_preconditioner, 0, 2);
-    tcase_add_loop_test(tc, callbacks_solve_as_the_objects_do, 0, 12);
-    tcase_add_loop_test(tc, failing_callbacks_end_the_solve, 0, FAILURES);
-    tcase_add_test(tc, a_solve_inside_a_solve_is_refused);
-    tcase_add_test(tc, callbacks_keep_the_message);
-    tcase_add_loop_test(tc, the_scale_of_a_preconditioner_does_not_matter, 0, 6);
-    tcase_add_loop_test(tc, a_preconditioner_of_zeros_is_named, 0, 3);
-    tcase_add_test(tc, bad_arguments_are_refused);
-    tcase_add_test(tc, a_context_takes_the_message_of_a_callback);
+    TESTS(tc, a_matrix_as_an_operator, a_csr_as_an_operator,
+          preconditioners_apply_in_place_and_out_of_place, a_solve_inside_a_solve_is_refused,
+          callbacks_keep_the_message, bad_arguments_are_refused,
+          a_context_takes_the_message_of_a_callback);
+    LOOPS(tc, 2, a_part_of_the_library_as_a_preconditioner);
+    LOOPS(tc, 12, callbacks_solve_as_the_objects_do);
+    LOOPS(tc, FAILURES, failing_callbacks_end_the_solve);
+    LOOPS(tc, 6, the_scale_of_a_preconditioner_does_not_matter);
+    LOOPS(tc, 3, a_preconditioner_of_zeros_is_named);
     return backend_run_suite(suite);
 }

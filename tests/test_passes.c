@@ -330,9 +330,9 @@ int main(int argc, char **argv) {
     backend_choose(argc, argv);
     Suite *suite = suite_create("passes");
     TCase *tc = context_case(suite, "passes", 120);
-    tcase_add_loop_test(tc, passes_do_what_they_say, 0, LENGTHS);
-    tcase_add_test(tc, products_end_in_passes);
+    TESTS(tc, products_end_in_passes);
+    LOOPS(tc, LENGTHS, passes_do_what_they_say);
     if (on_cuda())
-        tcase_add_test(tc, pieces_have_the_sum_of_the_whole);
+        TESTS(tc, pieces_have_the_sum_of_the_whole);
     return backend_run_suite(suite);
 }

@@ -187,31 +187,19 @@ START_TEST(ilu0_solve_is_the_same) {
 }
 END_TEST
 
-static Suite *petsc_suite(void) {
-    const int count = (int)(sizeof problems / sizeof problems[0]);
-    Suite *suite = suite_create("petsc");
-    TCase *tc = tcase_create("petsc");
-    tcase_set_timeout(tc, 120);
-    tcase_add_checked_fixture(tc, open_context, close_context);
-    tcase_add_loop_test(tc, iterations_equal_on_generated_problems, 0, count);
-    tcase_add_test(tc, iterations_equal_on_lognormal);
-    tcase_add_loop_test(tc, iterations_equal_on_reservoirs, 0, 2);
-    tcase_add_loop_test(tc, ilu0_solve_is_the_same, 0, count);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
 /* MPI does not survive a fork, so the tests share this process. */
 int main(void) {
     if (gsw_baseline_petsc_begin() != 0) {
         fprintf(stderr, "PETSc could not be started\n");
         return EXIT_FAILURE;
     }
-    SRunner *runner = srunner_create(petsc_suite());
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    const int count = (int)(sizeof problems / sizeof problems[0]);
+    Suite *suite = suite_create("petsc");
+    TCase *tc = context_case(suite, "petsc", 120);
+    TESTS(tc, iterations_equal_on_lognormal);
+    LOOPS(tc, count, iterations_equal_on_generated_problems, ilu0_solve_is_the_same);
+    LOOPS(tc, 2, iterations_equal_on_reservoirs);
+    const int code = suite_run(suite, CK_NOFORK);
     gsw_baseline_petsc_end();
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return code;
 }

@@ -12,6 +12,8 @@
 #include <petscksp.h>
 #include <gridsweep/gridsweep.h>
 
+#include "suite.h"
+
 #define PETSC(call) ck_assert_int_eq((int)(call), 0)
 #define GSW(call)   ck_assert_int_eq((call), GSW_SUCCESS)
 
@@ -668,26 +670,6 @@ START_TEST(auto_chooses_anew_where_values_break_its_factor) {
 }
 END_TEST
 
-static Suite *petsc_multigrid_suite(void) {
-    Suite *suite = suite_create("petsc_multigrid");
-    TCase *tc = tcase_create("petsc_multigrid");
-    tcase_set_timeout(tc, 300);
-    tcase_add_checked_fixture(tc, open_context, close_context);
-    tcase_add_loop_test(tc, counts_are_the_librarys, 0, 4 * PROBLEMS);
-    tcase_add_loop_test(tc, flexible_gmres_converges, 0, PROBLEMS);
-    tcase_add_loop_test(tc, a_null_space_costs_nothing, 0, 4);
-    tcase_add_loop_test(tc, cycles_are_the_librarys, 0, VARIANTS);
-    tcase_add_test(tc, new_values_and_new_patterns);
-    tcase_add_loop_test(tc, transposes_of_symmetric_cycles, 0, 4);
-    tcase_add_test(tc, grids_come_from_a_dmda_or_an_option_or_the_matrix);
-    tcase_add_test(tc, bad_values_are_refused_until_good_ones_come);
-    tcase_add_loop_test(tc, auto_takes_the_librarys_choice, 0, CHOICES);
-    tcase_add_test(tc, auto_refills_what_it_chose);
-    tcase_add_test(tc, auto_chooses_anew_where_values_break_its_factor);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
 /* MPI does not survive a fork, so the tests share this process. */
 int main(void) {
     static char program[] = "test_petsc_multigrid", option[] = "-dll_prepend";
@@ -696,10 +678,16 @@ int main(void) {
     int count = 3;
     if (PetscInitialize(&count, &passed, NULL, NULL) != 0)
         return EXIT_FAILURE;
-    SRunner *runner = srunner_create(petsc_multigrid_suite());
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return PetscFinalize() == 0 && failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    Suite *suite = suite_create("petsc_multigrid");
+    TCase *tc = suite_case(suite, "petsc_multigrid", 300, open_context, close_context);
+    TESTS(tc, new_values_and_new_patterns, grids_come_from_a_dmda_or_an_option_or_the_matrix,
+          bad_values_are_refused_until_good_ones_come, auto_refills_what_it_chose,
+          auto_chooses_anew_where_values_break_its_factor);
+    LOOPS(tc, 4 * PROBLEMS, counts_are_the_librarys);
+    LOOPS(tc, PROBLEMS, flexible_gmres_converges);
+    LOOPS(tc, 4, a_null_space_costs_nothing, transposes_of_symmetric_cycles);
+    LOOPS(tc, VARIANTS, cycles_are_the_librarys);
+    LOOPS(tc, CHOICES, auto_takes_the_librarys_choice);
+    const int code = suite_run(suite, CK_NOFORK);
+    return PetscFinalize() == 0 ? code : EXIT_FAILURE;
 }

@@ -7,6 +7,8 @@
 #include <check.h>
 #include <gridsweep/gridsweep.h>
 
+#include "suite.h"
+
 static const struct {
     const char *text, *stencil;
     int symmetric, dominant;
@@ -326,29 +328,13 @@ START_TEST(messages_name_what_is_wrong) {
 }
 END_TEST
 
-static Suite *problem_suite(void) {
-    Suite *suite = suite_create("problem");
-    TCase *tc = tcase_create("problem");
-    tcase_set_timeout(tc, 120);
-    tcase_add_loop_test(tc, pattern_and_symmetry, 0, CASES);
-    tcase_add_loop_test(tc, diagonals_dominate, 0, CASES);
-    tcase_add_test(tc, inner_row_sums);
-    tcase_add_test(tc, known_coefficients);
-    tcase_add_test(tc, lognormal_has_contrast_and_one_well);
-    tcase_add_test(tc, values_do_not_depend_on_threads);
-    tcase_add_test(tc, random_takes_any_stencil);
-    tcase_add_test(tc, seeds_make_different_matrices);
-    tcase_add_test(tc, random_vector_is_uniform_and_pinned);
-    tcase_add_test(tc, malformed_specifications_are_refused);
-    tcase_add_test(tc, messages_name_what_is_wrong);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
 int main(void) {
-    SRunner *runner = srunner_create(problem_suite());
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    Suite *suite = suite_create("problem");
+    TCase *tc = suite_case(suite, "problem", 120, NULL, NULL);
+    TESTS(tc, inner_row_sums, known_coefficients, lognormal_has_contrast_and_one_well,
+          values_do_not_depend_on_threads, random_takes_any_stencil, seeds_make_different_matrices,
+          random_vector_is_uniform_and_pinned, malformed_specifications_are_refused,
+          messages_name_what_is_wrong);
+    LOOPS(tc, CASES, pattern_and_symmetry, diagonals_dominate);
+    return suite_run(suite, CK_FORK_GETENV);
 }

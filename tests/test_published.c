@@ -219,13 +219,9 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("published");
-    TCase *tests = tcase_create("published");
-    tcase_set_timeout(tests, 0);
-    tcase_add_test(tests, steps_are_complete);
-    tcase_add_loop_test(tests, steps_equal_reference, 0, oracle_stencil_count());
-    tcase_add_loop_test(tests, steps_repeat_their_bits, 0, oracle_stencil_count());
-    tcase_add_loop_test(tests, lower_bound_ends, 0, oracle_stencil_count());
-    tcase_add_test(tests, other_systems_are_refused);
-    suite_add_tcase(suite, tests);
+    TCase *tests = suite_case(suite, "published", 0, NULL, NULL);
+    TESTS(tests, steps_are_complete, other_systems_are_refused);
+    LOOPS(tests, oracle_stencil_count(), steps_equal_reference, steps_repeat_their_bits,
+          lower_bound_ends);
     return device_run_suite(suite);
 }

@@ -357,17 +357,15 @@ int main(int argc, char **argv) {
     backend_choose(argc, argv);
     Suite *suite = suite_create("relax");
     TCase *tc = context_case(suite, "relax", 300);
-    tcase_add_loop_test(tc, sweeps_equal_the_reference, 0, oracle_stencil_count());
-    tcase_add_test(tc, tiles_do_not_show);
+    TESTS(tc, tiles_do_not_show);
+    LOOPS(tc, oracle_stencil_count(), sweeps_equal_the_reference);
     if (on_cuda()) {
-        tcase_add_test(tc, other_stencils_have_height_1);
+        TESTS(tc, other_stencils_have_height_1);
     } else { /* these have their vectors on the host */
-        tcase_add_test(tc, jacobi_is_that_of_the_smoother);
-        tcase_add_test(tc, new_values);
-        tcase_add_test(tc, missing_arrays_are_zeros);
+        TESTS(tc, jacobi_is_that_of_the_smoother, new_values, missing_arrays_are_zeros);
         if (on_cpu())
-            tcase_add_test(tc, the_model_tells_what_it_chose);
-        tcase_add_test(tc, bad_arguments_are_refused);
+            TESTS(tc, the_model_tells_what_it_chose);
+        TESTS(tc, bad_arguments_are_refused);
     }
     return backend_run_suite(suite);
 }

@@ -202,11 +202,8 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("richardson");
     TCase *cases = context_case(suite, "richardson", 300);
-    tcase_add_loop_test(cases, multigrid_is_a_solver, 0, SOLVES);
-    tcase_add_test(cases, symmetric_gauss_seidel);
-    tcase_add_test(cases, divergence_and_stagnation_are_said);
-    tcase_add_test(cases, stagnated_is_not_converged);
-    tcase_add_test(cases, null_spaces);
-    tcase_add_test(cases, monitor_and_arguments);
+    TESTS(cases, symmetric_gauss_seidel, divergence_and_stagnation_are_said,
+          stagnated_is_not_converged, null_spaces, monitor_and_arguments);
+    LOOPS(cases, SOLVES, multigrid_is_a_solver);
     return backend_run_suite(suite);
 }

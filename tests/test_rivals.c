@@ -12,6 +12,7 @@
 #include "oracle.h"
 #include "rival.h"
 #include "solve_rival_parts.h"
+#include "suite.h"
 
 static gsw_context *host;   /* CPU */
 static gsw_context *device; /* CUDA; NULL without a device */
@@ -810,37 +811,19 @@ START_TEST(runs_are_timed) {
 }
 END_TEST
 
-static Suite *rivals_suite(void) {
-    Suite *suite = suite_create("rivals");
-    TCase *tc = tcase_create("rivals");
-    tcase_set_timeout(tc, 600);
-    tcase_add_checked_fixture(tc, open_contexts, close_contexts);
-    tcase_add_loop_test(tc, rivals_equal_reference, 0, oracle_stencil_count());
-    tcase_add_loop_test(tc, rivals_equal_reference_with_missing_entries, 0, oracle_stencil_count());
-    tcase_add_loop_test(tc, rivals_equal_reference_on_many_rows, 0, 2);
-    tcase_add_test(tc, rivals_equal_reference_on_long_rows);
-    tcase_add_test(tc, rivals_refuse_bad_systems);
-    tcase_add_test(tc, endless_waits_end);
-    tcase_add_loop_test(tc, whole_solves_take_as_many_iterations, 0, WHOLE_SOLVES);
-    tcase_add_loop_test(tc, multigrids_solve, 0, MULTIGRID_SOLVES);
-    tcase_add_test(tc, multigrids_tell_their_settings);
-    tcase_add_test(tc, settings_are_chosen);
-    tcase_add_test(tc, whole_solves_tell_how_they_end);
-    tcase_add_test(tc, whole_solves_refuse_bad_systems);
-    tcase_add_test(tc, device_is_described);
-    tcase_add_test(tc, runs_are_timed);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
 /* Neither CUDA nor MPI survives a fork, so the tests share this process. */
 int main(void) {
+    Suite *suite = suite_create("rivals");
+    TCase *tc = suite_case(suite, "rivals", 600, open_contexts, close_contexts);
+    TESTS(tc, rivals_equal_reference_on_long_rows, rivals_refuse_bad_systems, endless_waits_end,
+          multigrids_tell_their_settings, settings_are_chosen, whole_solves_tell_how_they_end,
+          whole_solves_refuse_bad_systems, device_is_described, runs_are_timed);
+    LOOPS(tc, oracle_stencil_count(), rivals_equal_reference,
+          rivals_equal_reference_with_missing_entries);
+    LOOPS(tc, 2, rivals_equal_reference_on_many_rows);
+    LOOPS(tc, WHOLE_SOLVES, whole_solves_take_as_many_iterations);
+    LOOPS(tc, MULTIGRID_SOLVES, multigrids_solve);
     if (gsw_device_count() == 0)
         printf("rivals: those on a device are skipped, for no CUDA device is there\n");
-    SRunner *runner = srunner_create(rivals_suite());
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite, CK_NOFORK);
 }

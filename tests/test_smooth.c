@@ -168,8 +168,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("smooth");
     TCase *tc = context_case(suite, "smooth", 4);
-    tcase_add_loop_test(tc, smoothers_do_what_the_textbook_does, 0, LENGTH(problems));
-    tcase_add_test(tc, smoothers_converge);
-    tcase_add_test(tc, bad_arguments_are_refused);
+    TESTS(tc, smoothers_converge, bad_arguments_are_refused);
+    LOOPS(tc, LENGTH(problems), smoothers_do_what_the_textbook_does);
     return backend_run_suite(suite);
 }

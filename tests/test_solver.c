@@ -229,15 +229,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("solver");
     TCase *tc = context_case(suite, "solver", 120);
-    tcase_add_test(tc, chooses_by_itself);
-    tcase_add_test(tc, takes_what_is_named);
-    tcase_add_test(tc, biharmonic);
-    tcase_add_test(tc, limits_of_fp64);
-    tcase_add_test(tc, strong_convection);
-    tcase_add_test(tc, indefinite);
-    tcase_add_test(tc, periodic);
-    tcase_add_test(tc, no_diagonal);
-    tcase_add_test(tc, updates);
-    tcase_add_test(tc, bad_arguments_are_refused);
+    TESTS(tc, chooses_by_itself, takes_what_is_named, biharmonic, limits_of_fp64, strong_convection,
+          indefinite, periodic, no_diagonal, updates, bad_arguments_are_refused);
     return backend_run_suite(suite);
 }

@@ -342,17 +342,14 @@ int main(int argc, char **argv) {
     Suite *suite = suite_create("spmv");
     TCase *equal = context_case(suite, "equal", 120), *large = context_case(suite, "large", 120),
           *vectors = context_case(suite, "vectors", 120);
-    tcase_add_loop_test(equal, products_on_every_grid_and_layout, 0, oracle_stencil_count());
-    tcase_add_test(equal, null_arrays_are_zeros);
-    tcase_add_loop_test(large, products_on_large_grids, 0, 3);
-    tcase_add_test(large, products_with_long_rows);
-    tcase_add_loop_test(large, products_on_short_lines, 0, 13);
-    tcase_add_loop_test(large, ends_of_short_lines_are_apart, 0, 3);
-    tcase_add_loop_test(vectors, dot_is_accurate_and_repeats, 0, LENGTH(lengths));
-    tcase_add_loop_test(vectors, axpby_copy_and_fill, 0, LENGTH(lengths));
+    TESTS(equal, null_arrays_are_zeros);
+    LOOPS(equal, oracle_stencil_count(), products_on_every_grid_and_layout);
+    TESTS(large, products_with_long_rows);
+    LOOPS(large, 3, products_on_large_grids, ends_of_short_lines_are_apart);
+    LOOPS(large, 13, products_on_short_lines);
+    LOOPS(vectors, LENGTH(lengths), dot_is_accurate_and_repeats, axpby_copy_and_fill);
     if (!on_cuda()) {
-        tcase_add_test(large, null_arrays_are_not_touched);
-        tcase_add_test(large, bad_arguments_are_refused);
+        TESTS(large, null_arrays_are_not_touched, bad_arguments_are_refused);
     }
     return backend_run_suite(suite);
 }

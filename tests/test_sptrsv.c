@@ -871,26 +871,22 @@ END_TEST
 /* What is of the CPU alone, or decided before any backend. */
 static void add_cpu_tests(Suite *suite) {
     TCase *tc = sweep_case(suite, "reference");
-    tcase_add_test(tc, reference_by_hand);
-    tcase_add_test(tc, reference_by_hand_in_the_plane);
-    tcase_add_test(tc, reference_equals_dense_substitution);
+    TESTS(tc, reference_by_hand, reference_by_hand_in_the_plane,
+          reference_equals_dense_substitution);
     tc = sweep_case(suite, "arguments");
-    tcase_add_test(tc, a_workspace_that_does_not_fit_is_refused);
-    tcase_add_test(tc, row_pointers_outside_the_arrays_are_refused);
-    tcase_add_test(tc, bad_arguments_are_refused);
-    tcase_add_test(tc, algorithms_have_names);
+    TESTS(tc, a_workspace_that_does_not_fit_is_refused, row_pointers_outside_the_arrays_are_refused,
+          bad_arguments_are_refused, algorithms_have_names);
     tc = sweep_case(suite, "instructions");
-    tcase_add_loop_test(tc, instruction_sets_agree, 0, 3);
+    LOOPS(tc, 3, instruction_sets_agree);
 }
 
 static void add_cuda_tests(Suite *suite) {
     TCase *tc = sweep_case(suite, "large");
-    tcase_add_loop_test(tc, large_grids_equal_reference, 0, oracle_stencil_count());
-    tcase_add_loop_test(tc, cube_of_128_equals_reference, 0, CUBES);
-    tcase_add_loop_test(tc, repetitions_give_the_same_bits, 0, CUBES);
+    LOOPS(tc, oracle_stencil_count(), large_grids_equal_reference);
+    LOOPS(tc, CUBES, cube_of_128_equals_reference, repetitions_give_the_same_bits);
     tc = sweep_case(suite, "reported");
-    tcase_add_test(tc, wrong_columns_of_a_full_matrix_do_no_harm);
-    tcase_add_loop_test(tc, validation_names_the_first_bad_row, 0, oracle_stencil_count());
+    TESTS(tc, wrong_columns_of_a_full_matrix_do_no_harm);
+    LOOPS(tc, oracle_stencil_count(), validation_names_the_first_bad_row);
 }
 
 int main(int argc, char **argv) {
@@ -898,17 +894,12 @@ int main(int argc, char **argv) {
     backend_choose(argc, argv);
     Suite *suite = suite_create("sptrsv");
     TCase *tc = sweep_case(suite, "equal");
-    tcase_add_loop_test(tc, line_equals_reference, 0, stencils);
-    tcase_add_loop_test(tc, pencil_equals_reference, 0, stencils);
-    tcase_add_loop_test(tc, short_lines_equal_the_reference, 0, stencils);
-    tcase_add_loop_test(tc, triangles_equal_reference, 0, stencils);
-    tcase_add_loop_test(tc, couplings_may_be_missing, 0, stencils);
-    tcase_add_test(tc, arrays_may_be_null);
-    tcase_add_test(tc, arrays_may_be_unaligned);
-    tcase_add_test(tc, right_hand_sides_are_independent);
+    TESTS(tc, arrays_may_be_null, arrays_may_be_unaligned, right_hand_sides_are_independent);
+    LOOPS(tc, stencils, line_equals_reference, pencil_equals_reference,
+          short_lines_equal_the_reference, triangles_equal_reference, couplings_may_be_missing);
     tc = sweep_case(suite, "values");
-    tcase_add_loop_test(tc, nan_and_infinity_go_where_the_reference_puts_them, 0, stencils);
-    tcase_add_loop_test(tc, every_nan_is_a_nan, 0, CUBES);
+    LOOPS(tc, stencils, nan_and_infinity_go_where_the_reference_puts_them);
+    LOOPS(tc, CUBES, every_nan_is_a_nan);
     tc = sweep_case(suite, "refused");
     tcase_add_loop_test(tc, couplings_outside_the_stencil_are_refused, GSW_LOWER, GSW_UPPER + 1);
     if (on_cuda())

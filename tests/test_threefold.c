@@ -5,6 +5,7 @@
 #include <check.h>
 #include "common/threefold.h"
 #include "oracle.h"
+#include "suite.h"
 
 enum { TERMS = 10007, HALF = TERMS / 2 };
 
@@ -59,13 +60,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("threefold");
-    TCase *tc = tcase_create("threefold");
-    tcase_add_test(tc, pieces_have_the_sum_of_the_whole);
-    tcase_add_test(tc, infinite_sums_stay_infinite);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    TCase *tc = suite_case(suite, "threefold", 4, NULL, NULL);
+    TESTS(tc, pieces_have_the_sum_of_the_whole, infinite_sums_stay_infinite);
+    return suite_run(suite, CK_FORK_GETENV);
 }

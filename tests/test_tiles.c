@@ -11,6 +11,7 @@
 #include "geometry/tiles.h"
 #include "geometry/named_shapes.h"
 #include "oracle.h"
+#include "suite.h"
 
 /* Check reports every assertion to its parent process, which is too slow for millions of them. They
  * use this macro instead. */
@@ -547,19 +548,9 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("tiles");
-    TCase *tc = tcase_create("tiles");
-    tcase_set_timeout(tc, 120);
-    tcase_add_loop_test(tc, every_point_once_and_in_order, 0, stencil_count());
-    tcase_add_test(tc, values_of_a_record_do_not_overlap);
-    tcase_add_test(tc, known_skews);
-    tcase_add_test(tc, padding_is_small);
-    tcase_add_test(tc, large_grids_do_not_overflow);
-    tcase_add_test(tc, named_stencils_are_known);
-    tcase_add_test(tc, turned_stencils_are_known);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    TCase *tc = suite_case(suite, "tiles", 120, NULL, NULL);
+    TESTS(tc, values_of_a_record_do_not_overlap, known_skews, padding_is_small,
+          large_grids_do_not_overflow, named_stencils_are_known, turned_stencils_are_known);
+    LOOPS(tc, stencil_count(), every_point_once_and_in_order);
+    return suite_run(suite, CK_FORK_GETENV);
 }

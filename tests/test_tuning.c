@@ -12,6 +12,7 @@
 #include <check.h>
 #include <gridsweep/gridsweep.h>
 #include "oracle.h"
+#include "suite.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
@@ -692,26 +693,16 @@ END_TEST
 /* ---- the suite ---- */
 
 static void add_case(Suite *suite, const char *name, void (*open)(void)) {
-    TCase *tc = tcase_create(name);
-    tcase_set_timeout(tc, 300);
-    tcase_add_checked_fixture(tc, open, close_folder);
-    tcase_add_test(tc, without_a_file_the_table_is_used);
-    tcase_add_test(tc, a_file_gives_its_numbers);
-    tcase_add_test(tc, files_for_others_are_ignored);
-    tcase_add_test(tc, what_is_measured_is_kept);
-    tcase_add_test(tc, the_users_folder);
-    tcase_add_loop_test(tc, shapes_do_not_change_bits, 0, LENGTH(cases));
+    TCase *tc = suite_case(suite, name, 300, open, close_folder);
+    TESTS(tc, without_a_file_the_table_is_used, a_file_gives_its_numbers,
+          files_for_others_are_ignored, what_is_measured_is_kept, the_users_folder);
+    LOOPS(tc, LENGTH(cases), shapes_do_not_change_bits);
     if (open == open_cpu) {
-        tcase_add_test(tc, damaged_files_are_ignored);
-        tcase_add_test(tc, numbers_out_of_range_are_ignored);
-        tcase_add_test(tc, other_lines_are_ignored);
-        tcase_add_test(tc, what_is_no_such_file_is_ignored);
-        tcase_add_test(tc, one_thread_keeps_the_table);
-        tcase_add_test(tc, bad_arguments_are_refused);
-        tcase_add_test(tc, a_file_that_cannot_be_written_is_an_error);
-        tcase_add_test(tc, the_users_file_is_written_and_read);
+        TESTS(tc, damaged_files_are_ignored, numbers_out_of_range_are_ignored,
+              other_lines_are_ignored, what_is_no_such_file_is_ignored, one_thread_keeps_the_table,
+              bad_arguments_are_refused, a_file_that_cannot_be_written_is_an_error,
+              the_users_file_is_written_and_read);
     }
-    suite_add_tcase(suite, tc);
 }
 
 int main(void) {
@@ -720,11 +711,6 @@ int main(void) {
     add_case(suite, "cpu", open_cpu);
     if (devices > 0)
         add_case(suite, "cuda", open_cuda);
-    SRunner *runner = srunner_create(suite);
-    if (devices > 0)
-        srunner_set_fork_status(runner, CK_NOFORK); /* CUDA does not survive a fork */
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    /* CUDA does not survive a fork */
+    return suite_run(suite, devices > 0 ? CK_NOFORK : CK_FORK_GETENV);
 }
