@@ -38,9 +38,13 @@ expect() { # expect CODE NAME ARGUMENTS...: runs the program, keeps its output i
     report $? "$name: gridsweep $*: exit code $got, not $code"
 }
 
-says() { # says FILE PATTERN: a line of the file matches
-    grep -q -e "$2" "$1"
-    report $? "$1 holds no '$2'"
+says() { # says FILE PATTERN...: for each pattern a line of the file matches
+    said=$1
+    shift
+    for words; do
+        grep -q -e "$words" "$said"
+        report $? "$said holds no '$words'"
+    done
 }
 
 lacks() { # lacks FILE PATTERN: no line of the file matches
