@@ -45,15 +45,12 @@ static inline TCase *context_case(Suite *suite, const char *name, double seconds
 
 /* The context's message contains the words. */
 static inline void assert_message(const char *words) {
-    ck_assert_msg(strstr(gsw_context_message(context), words) != NULL, "'%s' does not say '%s'",
-                  gsw_context_message(context), words);
+    must_say(context, words);
 }
 
 /* The call has ended with that status, and the context's message contains the words. */
 static inline void expect_refusal(gsw_status status, gsw_status expected, const char *words) {
-    ck_assert_msg(status == expected, "%s: %s, not %s", words, gsw_status_name(status),
-                  gsw_status_name(expected));
-    assert_message(words);
+    must_refuse(context, status, expected, words);
 }
 
 #endif

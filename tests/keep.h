@@ -23,6 +23,20 @@
                       gsw_status_name(must_status_), gsw_context_message(where));                  \
     } while (0)
 
+/* The message of a context contains the words. */
+static inline void must_say(gsw_context *where, const char *words) {
+    ck_assert_msg(strstr(gsw_context_message(where), words) != NULL, "'%s' does not say '%s'",
+                  gsw_context_message(where), words);
+}
+
+/* A call has ended with that status, and the context says these words. */
+static inline void must_refuse(gsw_context *where, gsw_status status, gsw_status expected,
+                               const char *words) {
+    ck_assert_msg(status == expected, "%s: %s, not %s", words, gsw_status_name(status),
+                  gsw_status_name(expected));
+    must_say(where, words);
+}
+
 typedef enum kept_kind {
     KEPT_BYTES,
     KEPT_THERE, /* in the memory of its context */

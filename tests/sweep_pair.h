@@ -147,15 +147,16 @@ static inline void problem_renew(problem *q) {
     q->recipe.by_cpu = 1;
 }
 
-static inline void problem_open_in(problem *q, const contexts *c, const recipe *r) {
-    *q = (problem){.c = *c, .recipe = *r, .n = oracle_points(&r->grid)};
-    q->lower = make_matrix(r, r->seed, &q->plain);
-    q->upper = r->alone ? NULL : make_matrix(r, r->seed + 76, NULL);
-    problem_upload(q);
+static inline problem problem_open_in(const contexts *c, const recipe *r) {
+    problem q = {.c = *c, .recipe = *r, .n = oracle_points(&r->grid)};
+    q.lower = make_matrix(r, r->seed, &q.plain);
+    q.upper = r->alone ? NULL : make_matrix(r, r->seed + 76, NULL);
+    problem_upload(&q);
+    return q;
 }
 
-static inline void problem_open(problem *q, const recipe *r) {
-    problem_open_in(q, &both, r);
+static inline problem problem_open(const recipe *r) {
+    return problem_open_in(&both, r);
 }
 
 static inline void problem_close(problem *q) {
@@ -249,13 +250,14 @@ static inline void pair_expect(pair *p) {
         p->truth = expect(&p->options, plain_view(q), q->upper ? &q->upper->view : NULL);
 }
 
-static inline void pair_open(pair *p, const problem *q, const gsw_factor_options *options) {
-    *p = pair_of(q, options);
-    pair_must(p, q->c.cpu, create_cpu(p), "creating on the CPU");
+static inline pair pair_open(const problem *q, const gsw_factor_options *options) {
+    pair p = pair_of(q, options);
+    pair_must(&p, q->c.cpu, create_cpu(&p), "creating on the CPU");
     for (int i = 0; i < q->c.count; i++)
-        pair_must(p, q->c.here[i], create_here(p, i), "creating");
-    p->here[q->c.count] = p->cpu;
-    pair_expect(p);
+        pair_must(&p, q->c.here[i], create_here(&p, i), "creating");
+    p.here[q->c.count] = p.cpu;
+    pair_expect(&p);
+    return p;
 }
 
 static inline void pair_forget(pair *p) {
@@ -373,19 +375,18 @@ static inline size_t bytes_of(const block *v, int64_t values) {
     return (size_t)values * gsw_dtype_size(v->type);
 }
 
-static inline void block_open(block *v, const pair *p, int64_t count, uint64_t seed) {
+static inline block block_open(const pair *p, int64_t count, uint64_t seed) {
     const gsw_dtype type = p->options.vector_type;
-    const int64_t n = p->q->n;
-    *v = (block){.p = p, .type = type, .n = n, .count = count};
-    v->ldb = count == 1 ? n : n + 3;
-    v->ldx = count == 1 ? n : n + 1;
-    v->b = oracle_vector(type, seed, v->ldb * count);
-    v->x = oracle_vector(type, seed, v->ldx * count);
-    v->expected = oracle_vector(type, seed, v->ldx * count);
-    v->first = oracle_vector(type, seed, v->ldx * count);
-    v->here_b = device_vector_make(p->q->c.here[0], type, v->ldb * count);
-    v->here_x = device_vector_make(p->q->c.here[0], type, v->ldx * count);
-    device_put(p->q->c.here[0], &v->here_b, v->b);
+    const int64_t n = p->q->n, ldb = count == 1 ? n : n + 3, ldx = count == 1 ? n : n + 1;
+    block v = {.p = p, .type = type, .n = n, .count = count, .ldb = ldb, .ldx = ldx};
+    v.b = oracle_vector(type, seed, ldb * count);
+    v.x = oracle_vector(type, seed, ldx * count);
+    v.expected = oracle_vector(type, seed, ldx * count);
+    v.first = oracle_vector(type, seed, ldx * count);
+    v.here_b = device_vector_make(p->q->c.here[0], type, ldb * count);
+    v.here_x = device_vector_make(p->q->c.here[0], type, ldx * count);
+    device_put(p->q->c.here[0], &v.here_b, v.b);
+    return v;
 }
 
 static inline void block_close(block *v) {
@@ -571,17 +572,15 @@ static inline void block_check_shifted(block *v, int shifts) {
 
 /* One factor and solves with it. */
 static inline void check_pair(const pair *p, int64_t count, int shifts) {
-    block v;
     check_info(p);
-    block_open(&v, p, count, 5);
+    block v = block_open(p, count, 5);
     block_check_shifted(&v, shifts);
     block_close(&v);
 }
 
 static inline void check_options(const problem *q, const gsw_factor_options *options, int64_t count,
                                  int shifts) {
-    pair p;
-    pair_open(&p, q, options);
+    pair p = pair_open(q, options);
     check_pair(&p, count, shifts);
     pair_close(&p);
 }
@@ -612,9 +611,9 @@ static inline void cube_open(cube *u, int which, int64_t size, int threads, void
                              const gsw_factor_options *options) {
     const recipe r = cube_recipe(which, size);
     u->c = contexts_open(threads, stream);
-    problem_open_in(&u->q, &u->c, &r);
-    pair_open(&u->p, &u->q, options);
-    block_open(&u->v, &u->p, 1, 5);
+    u->q = problem_open_in(&u->c, &r);
+    u->p = pair_open(&u->q, options);
+    u->v = block_open(&u->p, 1, 5);
 }
 
 /* The same for a direct solve with a CSR. */
@@ -622,9 +621,9 @@ static inline void cube_open_direct(cube *u, int which, int64_t size, void *stre
     recipe r = cube_recipe(which, size);
     r.layout = 1;
     u->c = contexts_open(1, stream);
-    problem_open_in(&u->q, &u->c, &r);
+    u->q = problem_open_in(&u->c, &r);
     u->p = pair_direct(&u->q, solve, GSW_F64, GSW_ALGORITHM_LINE);
-    block_open(&u->v, &u->p, 1, 5);
+    u->v = block_open(&u->p, 1, 5);
 }
 
 static inline void cube_close(cube *u) {

@@ -48,12 +48,12 @@ START_TEST(contexts_on_streams_do_not_disturb_each_other) {
                           .by_cpu = 1};
         const gsw_factor_options options = {
             .size = sizeof options, .kind = kinds[k], .omega = OMEGA};
-        problem_open_in(&problems[k], &c[k % own], &r);
+        problems[k] = problem_open_in(&c[k % own], &r);
         if (directly)
             pairs[k] = pair_direct(&problems[k], _i - DIRECTLY_LOWER, GSW_F64, GSW_ALGORITHM_LINE);
         else
-            pair_open(&pairs[k], &problems[k], &options);
-        block_open(&blocks[k], &pairs[k], directly ? 1 : 1 + k % 2, 5);
+            pairs[k] = pair_open(&problems[k], &options);
+        blocks[k] = block_open(&pairs[k], directly ? 1 : 1 + k % 2, 5);
         block_check_all(&blocks[k]);
     }
     for (int round = 0; round < (directly ? 100 : 60); round++) {
@@ -156,19 +156,16 @@ START_TEST(solves_with_factors_are_captured_in_a_graph) {
                                         .kind = captured[_i].kind,
                                         .factor_type = captured[_i].factor_type,
                                         .omega = OMEGA};
-    problem q, other;
-    pair p;
-    block v;
-    problem_open_in(&q, &c, &r);
+    problem q = problem_open_in(&c, &r);
     r.seed = 4;
-    problem_open_in(&other, &c, &r);
-    pair_open(&p, &other, &options); /* kernels are loaded outside the graph */
-    block_open(&v, &p, captured[_i].count, 5);
+    problem other = problem_open_in(&c, &r);
+    pair p = pair_open(&other, &options); /* kernels are loaded outside the graph */
+    block v = block_open(&p, captured[_i].count, 5);
     block_check_all(&v);
     block_close(&v);
     pair_close(&p);
-    pair_open(&p, &q, &options);
-    block_open(&v, &p, captured[_i].count, 5);
+    p = pair_open(&q, &options);
+    v = block_open(&p, captured[_i].count, 5);
 
     /* The first solve with the factor is the captured one. */
     begin_capture(stream);
@@ -255,7 +252,7 @@ START_TEST(a_withheld_pencil_times_out) {
         cube u;
         cube_open(&u, _i, 24, 1, NULL, &ilu0);
         block_close(&u.v);
-        block_open(&u.v, &u.p, counts[k], 5);
+        u.v = block_open(&u.p, counts[k], 5);
         block_check_all(&u.v);
         for (int i = 0; i < 2 * LENGTH(withheld); i++) {
             check_timeout(&u.v, i % 2, withheld[i / 2], i / 2 % 2);
@@ -349,15 +346,13 @@ END_TEST
 static void check_blocks(const recipe *r, const gsw_factor_options *options, int solve,
                          int64_t count) {
     static const int blocks[] = {1, 2, 3, 7, 1000};
-    problem q;
     pair p;
-    block v;
-    problem_open(&q, r);
+    problem q = problem_open(r);
     if (options != NULL)
-        pair_open(&p, &q, options);
+        p = pair_open(&q, options);
     else
         p = pair_direct(&q, solve, GSW_F64, GSW_ALGORITHM_LINE);
-    block_open(&v, &p, count, 5);
+    block v = block_open(&p, count, 5);
     block_check_all(&v);
     for (int i = 0; i < LENGTH(blocks); i++) {
         gsw_cuda_test_hooks(both.here[0], PATIENT_NS, NOTHING_WITHHELD, blocks[i]);
@@ -474,13 +469,11 @@ START_TEST(workspace_is_small) {
         recipe r = cube_recipe(_i, sizes[k]);
         r.layout = 1;
         r.values = GSW_F32;
-        problem q;
-        problem_open_in(&q, &c, &r);
+        problem q = problem_open_in(&c, &r);
         const gsw_csr *csr = &q.lower->view.csr;
         const int64_t bytes = 8 * csr->nonzeros + 4 * csr->rows;
         pair p = pair_direct(&q, 0, GSW_F64, GSW_ALGORITHM_LINE);
-        block v;
-        block_open(&v, &p, 1, 5);
+        block v = block_open(&p, 1, 5);
         for (int s = 0; s < SOLVES; s++) {
             p = pair_direct(&q, s, GSW_F64, GSW_ALGORITHM_LINE);
             block_solve(&v);

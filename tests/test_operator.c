@@ -295,9 +295,8 @@ START_TEST(callbacks_keep_the_message) {
     const gsw_krylov_options options = {.size = sizeof options, .max_iterations = 2};
     gsw_krylov_result result = {.size = sizeof result};
     gsw_operator *op = keep_product(context, s.n, multiply, &w);
-    ck_assert_int_eq(gsw_cg(context, op, NULL, &options, s.b, s.x, &result),
-                     GSW_ERROR_NOT_CONVERGED);
-    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "after 2 iterations"));
+    must_refuse(context, gsw_cg(context, op, NULL, &options, s.b, s.x, &result),
+                GSW_ERROR_NOT_CONVERGED, "after 2 iterations");
     ck_assert_double_gt(result.residual, 0);
 }
 END_TEST
@@ -344,9 +343,8 @@ START_TEST(a_preconditioner_of_zeros_is_named) {
     scaling by = {.n = s.n};
     gsw_operator *op = keep_operator(context, s.matrix);
     gsw_preconditioner *M = keep_callback_M(context, s.n, scale, &by);
-    ck_assert_int_eq(gsw_krylov(context, (gsw_method)_i, op, M, NULL, s.b, s.x, NULL),
-                     GSW_ERROR_BREAKDOWN);
-    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "the preconditioner is singular"));
+    must_refuse(context, gsw_krylov(context, (gsw_method)_i, op, M, NULL, s.b, s.x, NULL),
+                GSW_ERROR_BREAKDOWN, "the preconditioner is singular");
 }
 END_TEST
 

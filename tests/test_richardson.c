@@ -93,8 +93,8 @@ START_TEST(divergence_and_stagnation_are_said) {
     ck_assert_int_eq(s.status, GSW_ERROR_NOT_CONVERGED);
     ck_assert_int_eq(s.result.stagnated, 1);
     ck_assert_int_lt(s.result.iterations, 40);
-    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "diverged after"));
-    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "b - A x"));
+    must_say(context, "diverged after");
+    must_say(context, "b - A x");
 
     gsw_factor *factor = keep_factor(context, matrix, (gsw_factor_options){.kind = GSW_SSOR});
     gsw_preconditioner *M = keep_factor_M(context, factor);
@@ -105,12 +105,12 @@ START_TEST(divergence_and_stagnation_are_said) {
     ck_assert_int_eq(s.status, GSW_ERROR_NOT_CONVERGED);
     ck_assert_int_eq(s.result.iterations, 20);
     ck_assert_int_eq(s.result.stagnated, 0);
-    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "after 20 iterations"));
+    must_say(context, "after 20 iterations");
     s = iterate(matrix, M, &tiny, b, x);
     ck_assert_int_eq(s.status, GSW_ERROR_NOT_CONVERGED);
     ck_assert_int_eq(s.result.stagnated, 1);
     ck_assert_double_lt(s.result.residual, 1e-12);
-    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "stagnated after"));
+    must_say(context, "stagnated after");
 }
 END_TEST
 
@@ -162,7 +162,7 @@ START_TEST(null_spaces) {
     memset(x, 0, (size_t)a.n * sizeof *x);
     s = iterate(&a.view, M, NULL, b, x);
     ck_assert_int_ne(s.status, GSW_SUCCESS);
-    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "constant vectors to 0"));
+    must_say(context, "constant vectors to 0");
 }
 END_TEST
 
