@@ -52,6 +52,17 @@ lacks() { # lacks FILE PATTERN: no line of the file matches
     report $? "$1 holds '$2'"
 }
 
+petsc_error() { # petsc_error PATTERN COMMAND...: the command ends in PETSc's error that says PATTERN
+    pattern=$1
+    shift
+    if "$@"; then
+        report 1 "not refused: $*"
+    else
+        report 0 "refused: $*"
+    fi
+    says err "PETSC ERROR: .*$pattern"
+}
+
 finish() { # the result of the test
     echo "$passed checks passed, $failed failed"
     [ "$failed" -eq 0 ]

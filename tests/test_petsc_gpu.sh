@@ -60,9 +60,7 @@ same() {
     # shellcheck disable=SC2086
     run $on_gpu "$@"
     report $? "$name, GPU"
-    says out 'backend cuda'
-    says out 'type: seqaijcusparse'
-    says out '^solve 1: .* CONVERGED_'
+    says out 'backend cuda' 'type: seqaijcusparse' '^solve 1: .* CONVERGED_'
     small_errors
     report $? "$name: $(grep '^solve' out)"
     [ "$(iterations host)" = "$(iterations out)" ]
@@ -119,8 +117,7 @@ both() { # both NAME ARGUMENTS...
     run $on_gpu -da_processors_x 1 -da_processors_y 1 -pc_type gridsweep -second_solve "$@"
     report $? "$name, two processes"
     launcher=
-    says out 'backend cuda'
-    says out 'type: mpiaijcusparse'
+    says out 'backend cuda' 'type: mpiaijcusparse'
     small_errors
     report $? "$name: $(grep '^solve' out)"
     [ "$(iterations one)" = "$(iterations out)" ]

@@ -19,16 +19,6 @@
 
 static gsw_context *context;
 
-static void open_context(void) {
-    const gsw_context_options options = {
-        .size = sizeof options, .backend = GSW_BACKEND_CPU, .threads = 1};
-    GSW(gsw_context_create(&options, &context));
-}
-
-static void close_context(void) {
-    gsw_context_destroy(context);
-}
-
 /* A matrix in the library, and PETSc's on the same arrays. */
 typedef struct matrix_pair {
     gsw_csr csr;
@@ -38,8 +28,37 @@ typedef struct matrix_pair {
     double *values; /* of the csr */
 } matrix_pair;
 
-static void open_pair_with(const char *problem_text, const gsw_stencil *stencil,
-                           matrix_pair *pair) {
+/* What a test opens stays until its end. */
+static struct {
+    matrix_pair pairs[4];
+    KSP ksp;
+    PC pcs[8];
+    double *vectors[32];
+    int pair_count, pc_count, vector_count;
+} opened;
+
+static void open_context(void) {
+    const gsw_context_options options = {
+        .size = sizeof options, .backend = GSW_BACKEND_CPU, .threads = 1};
+    memset(&opened, 0, sizeof opened);
+    GSW(gsw_context_create(&options, &context));
+}
+
+static void close_context(void) {
+    for (int i = 0; i < opened.pc_count; i++)
+        PETSC(PCDestroy(&opened.pcs[i]));
+    PETSC(KSPDestroy(&opened.ksp));
+    for (int i = 0; i < opened.pair_count; i++) {
+        PETSC(MatDestroy(&opened.pairs[i].theirs));
+        gsw_csr_free(&opened.pairs[i].csr);
+    }
+    for (int i = 0; i < opened.vector_count; i++)
+        free(opened.vectors[i]);
+    gsw_context_destroy(context);
+}
+
+static matrix_pair *open_pair_with(const char *problem_text, const gsw_stencil *stencil) {
+    matrix_pair *pair = &opened.pairs[opened.pair_count++];
     gsw_problem *problem = NULL;
     GSW(gsw_problem_parse(context, problem_text, stencil, &problem));
     const gsw_matrix *made = gsw_problem_matrix(problem);
@@ -53,15 +72,11 @@ static void open_pair_with(const char *problem_text, const gsw_stencil *stencil,
                                     (PetscInt *)(uintptr_t)pair->csr.row_ptr,
                                     (PetscInt *)(uintptr_t)pair->csr.columns, pair->values,
                                     &pair->theirs));
+    return pair;
 }
 
-static void open_pair(const char *problem_text, matrix_pair *pair) {
-    open_pair_with(problem_text, NULL, pair);
-}
-
-static void close_pair(matrix_pair *pair) {
-    PETSC(MatDestroy(&pair->theirs));
-    gsw_csr_free(&pair->csr);
+static matrix_pair *open_pair(const char *problem_text) {
+    return open_pair_with(problem_text, NULL);
 }
 
 /* Marks PETSc's matrix as changed after the arrays have got other values. */
@@ -110,17 +125,19 @@ static void set_options(const char *options) {
     PETSC(PetscOptionsInsertString(NULL, options));
 }
 
-static void open_ksp(matrix_pair *pair, KSPType type, double rtol, KSP *ksp) {
+static KSP open_ksp(matrix_pair *pair, KSPType type, double rtol) {
     PC pc;
-    PETSC(KSPCreate(PETSC_COMM_SELF, ksp));
-    PETSC(KSPSetType(*ksp, type));
-    PETSC(KSPSetOperators(*ksp, pair->theirs, pair->theirs));
-    PETSC(KSPGetPC(*ksp, &pc));
+    PETSC(KSPCreate(PETSC_COMM_SELF, &opened.ksp));
+    KSP ksp = opened.ksp;
+    PETSC(KSPSetType(ksp, type));
+    PETSC(KSPSetOperators(ksp, pair->theirs, pair->theirs));
+    PETSC(KSPGetPC(ksp, &pc));
     PETSC(PCSetType(pc, "gridsweep"));
     if (strcmp(type, KSPCG) != 0)
-        PETSC(KSPSetPCSide(*ksp, PC_RIGHT));
-    PETSC(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
-    PETSC(KSPSetTolerances(*ksp, rtol, 0, PETSC_DEFAULT, 500));
+        PETSC(KSPSetPCSide(ksp, PC_RIGHT));
+    PETSC(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+    PETSC(KSPSetTolerances(ksp, rtol, 0, PETSC_DEFAULT, 500));
+    return ksp;
 }
 
 /* Iterations of PETSc's method; the true relative residual of its x. */
@@ -171,6 +188,8 @@ static int64_t solve_ours(const matrix_pair *pair, gsw_method method, double rto
 static double *new_vector(int64_t n, uint64_t seed) {
     double *v = malloc((size_t)n * sizeof *v);
     ck_assert_ptr_nonnull(v);
+    ck_assert_int_lt(opened.vector_count, (int)(sizeof opened.vectors / sizeof opened.vectors[0]));
+    opened.vectors[opened.vector_count++] = v;
     gsw_random_vector(seed, n, v);
     return v;
 }
@@ -189,83 +208,65 @@ START_TEST(counts_are_the_librarys) {
     gsw_multigrid_options options = {.size = sizeof options,
                                      .cycle = cycle ? GSW_CYCLE_F : GSW_CYCLE_V,
                                      .cycle_type = type ? GSW_F32 : GSW_F64};
-    matrix_pair pair;
-    KSP ksp;
     double residual;
     set_options(cycle ? "-pc_gridsweep_mg_cycle F" : "-pc_gridsweep_mg_cycle V");
     PETSC(PetscOptionsInsertString(NULL, type ? "-pc_gridsweep_mg_precision f32"
                                               : "-pc_gridsweep_mg_precision f64"));
-    open_pair(problems[kind], &pair);
+    matrix_pair *pair = open_pair(problems[kind]);
     /* With f32 the method must be a flexible one, or CG. */
-    open_ksp(&pair, symmetric ? KSPCG : type ? KSPFBCGS : KSPBCGS, 1e-8, &ksp);
-    double *b = new_vector(pair.n, 3), *x = new_vector(pair.n, 4);
+    KSP ksp = open_ksp(pair, symmetric ? KSPCG : type ? KSPFBCGS : KSPBCGS, 1e-8);
+    double *b = new_vector(pair->n, 3), *x = new_vector(pair->n, 4);
     /* The second round has other values in the same pattern. */
     for (int round = 0; round < 2; round++) {
-        const int64_t theirs = solve_theirs(ksp, &pair, b, x, &residual);
+        const int64_t theirs = solve_theirs(ksp, pair, b, x, &residual);
         ck_assert_double_le(residual, 1.1e-8);
         const int64_t ours =
-            solve_ours(&pair, symmetric ? GSW_CG : GSW_BICGSTAB, 1e-8, &options, 0, b, x);
+            solve_ours(pair, symmetric ? GSW_CG : GSW_BICGSTAB, 1e-8, &options, 0, b, x);
         ck_assert_msg(llabs(theirs - ours) <= 1, "%s, cycle %d, type %d: %lld in PETSc, %lld here",
                       problems[kind], cycle, type, (long long)theirs, (long long)ours);
         ck_assert_int_le(ours, 30);
-        vary(&pair);
+        vary(pair);
     }
-    free(x);
-    free(b);
-    PETSC(KSPDestroy(&ksp));
-    close_pair(&pair);
 }
 END_TEST
 
 START_TEST(flexible_gmres_converges) {
-    matrix_pair pair;
-    KSP ksp;
     double residual;
     set_options("-pc_gridsweep_mg_precision f32");
-    open_pair(problems[_i], &pair);
-    open_ksp(&pair, KSPFGMRES, 1e-9, &ksp);
-    double *b = new_vector(pair.n, 3), *x = new_vector(pair.n, 4);
-    ck_assert_int_le(solve_theirs(ksp, &pair, b, x, &residual), 40);
+    matrix_pair *pair = open_pair(problems[_i]);
+    KSP ksp = open_ksp(pair, KSPFGMRES, 1e-9);
+    double *b = new_vector(pair->n, 3), *x = new_vector(pair->n, 4);
+    ck_assert_int_le(solve_theirs(ksp, pair, b, x, &residual), 40);
     ck_assert_double_le(residual, 1.1e-9);
-    free(x);
-    free(b);
-    PETSC(KSPDestroy(&ksp));
-    close_pair(&pair);
 }
 END_TEST
 
 START_TEST(a_null_space_costs_nothing) {
     const gsw_multigrid_options options = {.size = sizeof options,
                                            .cycle = _i % 2 ? GSW_CYCLE_F : GSW_CYCLE_V};
-    matrix_pair pair;
     MatNullSpace constants;
-    KSP ksp;
     double residual, sum = 0, mean = 0;
     set_options(_i % 2 ? "-pc_gridsweep_mg_cycle F" : "-pc_gridsweep_mg_cycle V");
-    open_pair(_i / 2 ? "lognormal:24x22x20" : "poisson:32x31x30", &pair);
-    make_singular(&pair);
+    matrix_pair *pair = open_pair(_i / 2 ? "lognormal:24x22x20" : "poisson:32x31x30");
+    make_singular(pair);
     PETSC(MatNullSpaceCreate(PETSC_COMM_SELF, PETSC_TRUE, 0, NULL, &constants));
-    PETSC(MatSetNullSpace(pair.theirs, constants));
+    PETSC(MatSetNullSpace(pair->theirs, constants));
     PETSC(MatNullSpaceDestroy(&constants));
-    open_ksp(&pair, KSPCG, 1e-8, &ksp);
-    double *b = new_vector(pair.n, 3), *x = new_vector(pair.n, 4);
-    for (int64_t i = 0; i < pair.n; i++)
-        mean += b[i] / (double)pair.n;
-    for (int64_t i = 0; i < pair.n; i++)
+    KSP ksp = open_ksp(pair, KSPCG, 1e-8);
+    double *b = new_vector(pair->n, 3), *x = new_vector(pair->n, 4);
+    for (int64_t i = 0; i < pair->n; i++)
+        mean += b[i] / (double)pair->n;
+    for (int64_t i = 0; i < pair->n; i++)
         b[i] -= mean; /* PETSc takes a consistent b */
-    const int64_t theirs = solve_theirs(ksp, &pair, b, x, &residual);
+    const int64_t theirs = solve_theirs(ksp, pair, b, x, &residual);
     ck_assert_double_le(residual, 1.1e-8);
-    for (int64_t i = 0; i < pair.n; i++)
+    for (int64_t i = 0; i < pair->n; i++)
         sum += x[i];
-    ck_assert_double_le(fabs(sum), 1e-9 * (double)pair.n);
-    const int64_t ours = solve_ours(&pair, GSW_CG, 1e-8, &options, 1, b, x);
+    ck_assert_double_le(fabs(sum), 1e-9 * (double)pair->n);
+    const int64_t ours = solve_ours(pair, GSW_CG, 1e-8, &options, 1, b, x);
     ck_assert_msg(llabs(theirs - ours) <= 1, "%lld in PETSc, %lld here", (long long)theirs,
                   (long long)ours);
     ck_assert_int_le(ours, _i / 2 ? 25 : 12);
-    free(x);
-    free(b);
-    PETSC(KSPDestroy(&ksp));
-    close_pair(&pair);
 }
 END_TEST
 
@@ -277,27 +278,19 @@ static const struct {
     const char *options;
     gsw_multigrid_options same;
 } variants[] = {
-    {"", {.size = sizeof(gsw_multigrid_options)}},
+    {"", {0}},
     {"-pc_gridsweep_mg_smoother ilu0 -pc_gridsweep_mg_cycle w",
-     {.size = sizeof(gsw_multigrid_options), .smoother = GSW_SMOOTHER_ILU0, .cycle = GSW_CYCLE_W}},
+     {.smoother = GSW_SMOOTHER_ILU0, .cycle = GSW_CYCLE_W}},
     {"-pc_gridsweep_mg_smoother ilu0-finest -pc_gridsweep_mg_precision f32",
-     {.size = sizeof(gsw_multigrid_options),
-      .smoother = GSW_SMOOTHER_ILU0_FINEST,
-      .cycle_type = GSW_F32}},
+     {.smoother = GSW_SMOOTHER_ILU0_FINEST, .cycle_type = GSW_F32}},
     {"-pc_gridsweep_mg_smoother symgs -pc_gridsweep_mg_pre_sweeps 2 "
      "-pc_gridsweep_mg_post_sweeps 3",
-     {.size = sizeof(gsw_multigrid_options),
-      .smoother = GSW_SMOOTHER_SYMGS,
-      .pre_sweeps = 2,
-      .post_sweeps = 3}},
+     {.smoother = GSW_SMOOTHER_SYMGS, .pre_sweeps = 2, .post_sweeps = 3}},
     {"-pc_gridsweep_mg_smoother jacobi -pc_gridsweep_mg_theta 0.001",
-     {.size = sizeof(gsw_multigrid_options), .smoother = GSW_SMOOTHER_JACOBI, .theta = 0.001}},
+     {.smoother = GSW_SMOOTHER_JACOBI, .theta = 0.001}},
     {"-pc_gridsweep_mg_smoother chebyshev -pc_gridsweep_mg_coarsest_points 20",
-     {.size = sizeof(gsw_multigrid_options),
-      .smoother = GSW_SMOOTHER_CHEBYSHEV,
-      .coarsest_points = 20}},
-    {"-pc_gridsweep_mg_smoother gs -pc_gridsweep_threads 2",
-     {.size = sizeof(gsw_multigrid_options), .smoother = GSW_SMOOTHER_GS}},
+     {.smoother = GSW_SMOOTHER_CHEBYSHEV, .coarsest_points = 20}},
+    {"-pc_gridsweep_mg_smoother gs -pc_gridsweep_threads 2", {.smoother = GSW_SMOOTHER_GS}},
 };
 enum { VARIANTS = (int)(sizeof variants / sizeof variants[0]) };
 
@@ -312,82 +305,68 @@ static int apply_theirs(PC pc, int transpose, int64_t n, double *b, double *y) {
     return error;
 }
 
+/* Sets the preconditioner up, which then gives the bits of this hierarchy. */
 static void expect_bits(PC pc, const matrix_pair *pair, const gsw_multigrid_options *options) {
     gsw_multigrid *multigrid = NULL;
     double *b = new_vector(pair->n, 3), *x = new_vector(pair->n, 4), *y = new_vector(pair->n, 5);
+    PETSC(PCSetUp(pc));
     GSW(gsw_multigrid_create(context, &pair->ours, options, &multigrid));
     GSW(gsw_multigrid_apply(context, multigrid, b, x));
     PETSC(apply_theirs(pc, 0, pair->n, b, y));
     ck_assert_mem_eq(x, y, (size_t)pair->n * sizeof *x);
     gsw_multigrid_destroy(multigrid);
-    free(y);
-    free(x);
-    free(b);
 }
 
-static void open_pc(matrix_pair *pair, PC *pc) {
+static PC open_pc(matrix_pair *pair) {
+    PC *pc = &opened.pcs[opened.pc_count++];
     PETSC(PCCreate(PETSC_COMM_SELF, pc));
     PETSC(PCSetType(*pc, "gridsweep"));
     PETSC(PCSetOperators(*pc, pair->theirs, pair->theirs));
+    return *pc;
 }
 
 START_TEST(cycles_are_the_librarys) {
-    matrix_pair pair;
-    PC pc;
+    gsw_multigrid_options same = variants[_i].same;
     PCType type;
+    same.size = sizeof same;
     set_options(variants[_i].options);
-    open_pair("anisotropic:17x14x12", &pair);
-    open_pc(&pair, &pc);
+    matrix_pair *pair = open_pair("anisotropic:17x14x12");
+    PC pc = open_pc(pair);
     PETSC(PCSetUp(pc));
     PETSC(PCGetType(pc, &type));
     ck_assert_str_eq(type, "gridsweep");
-    expect_bits(pc, &pair, &variants[_i].same);
+    expect_bits(pc, pair, &same);
     /* Another type and back. */
     PETSC(PCSetType(pc, PCJACOBI));
     PETSC(PCSetUp(pc));
     PETSC(PCSetType(pc, "gridsweep"));
-    PETSC(PCSetUp(pc));
-    expect_bits(pc, &pair, &variants[_i].same);
+    expect_bits(pc, pair, &same);
     PETSC(PCReset(pc));
-    PETSC(PCSetOperators(pc, pair.theirs, pair.theirs));
-    PETSC(PCSetUp(pc));
-    expect_bits(pc, &pair, &variants[_i].same);
-    PETSC(PCDestroy(&pc));
-    close_pair(&pair);
+    PETSC(PCSetOperators(pc, pair->theirs, pair->theirs));
+    expect_bits(pc, pair, &same);
 }
 END_TEST
 
 START_TEST(new_values_and_new_patterns) {
     const gsw_multigrid_options options = {.size = sizeof options};
-    matrix_pair pair, wider, wind;
-    PC pc;
     set_options("");
-    open_pair("poisson:17x14x12", &pair);
-    open_pc(&pair, &pc);
-    PETSC(PCSetUp(pc));
-    expect_bits(pc, &pair, &options);
-    vary(&pair); /* refilled */
-    PETSC(PCSetUp(pc));
-    expect_bits(pc, &pair, &options);
-    for (PetscInt e = 0; e < (PetscInt)pair.csr.nonzeros; e += 2)
-        pair.values[e] *= 1.1; /* no longer symmetric: created anew, with another smoother */
-    changed(&pair);
-    PETSC(PCSetUp(pc));
-    expect_bits(pc, &pair, &options);
+    matrix_pair *pair = open_pair("poisson:17x14x12");
+    PC pc = open_pc(pair);
+    expect_bits(pc, pair, &options);
+    vary(pair); /* refilled */
+    expect_bits(pc, pair, &options);
+    for (PetscInt e = 0; e < (PetscInt)pair->csr.nonzeros; e += 2)
+        pair->values[e] *= 1.1; /* no longer symmetric: created anew, with another smoother */
+    changed(pair);
+    expect_bits(pc, pair, &options);
     /* Another matrix: wider, and of another size. */
-    open_pair("hpcg:17x14x12", &wider);
-    PETSC(PCSetOperators(pc, wider.theirs, wider.theirs));
-    PETSC(PCSetUp(pc));
-    expect_bits(pc, &wider, &options);
-    open_pair("convection:15x9x20", &wind);
+    matrix_pair *wider = open_pair("hpcg:17x14x12");
+    PETSC(PCSetOperators(pc, wider->theirs, wider->theirs));
+    expect_bits(pc, wider, &options);
+    matrix_pair *wind = open_pair("convection:15x9x20");
     PETSC(PCReset(pc));
-    PETSC(PCSetOperators(pc, wind.theirs, wind.theirs));
-    PETSC(PCSetUp(pc));
-    expect_bits(pc, &wind, &options);
-    PETSC(PCDestroy(&pc));
-    close_pair(&wind);
-    close_pair(&wider);
-    close_pair(&pair);
+    PETSC(PCSetOperators(pc, wind->theirs, wind->theirs));
+    expect_bits(pc, wind, &options);
 }
 END_TEST
 
@@ -399,25 +378,18 @@ START_TEST(transposes_of_symmetric_cycles) {
                  {"poisson:17x14x12", "-pc_gridsweep_mg_cycle F", 0},
                  {"poisson:17x14x12", "-pc_gridsweep_mg_pre_sweeps 2", 0},
                  {"convection:17x14x12", "", 0}};
-    matrix_pair pair;
-    PC pc;
     set_options(cases[_i].options);
-    open_pair(cases[_i].problem, &pair);
-    open_pc(&pair, &pc);
+    matrix_pair *pair = open_pair(cases[_i].problem);
+    PC pc = open_pc(pair);
     PETSC(PCSetUp(pc));
-    double *b = new_vector(pair.n, 3), *x = new_vector(pair.n, 4), *y = new_vector(pair.n, 5);
-    PETSC(apply_theirs(pc, 0, pair.n, b, x));
+    double *b = new_vector(pair->n, 3), *x = new_vector(pair->n, 4), *y = new_vector(pair->n, 5);
+    PETSC(apply_theirs(pc, 0, pair->n, b, x));
     PETSC(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    const int error = apply_theirs(pc, 1, pair.n, b, y);
+    const int error = apply_theirs(pc, 1, pair->n, b, y);
     PETSC(PetscPopErrorHandler());
     ck_assert_int_eq(error, cases[_i].symmetric ? 0 : PETSC_ERR_SUP);
     if (cases[_i].symmetric)
-        ck_assert_mem_eq(x, y, (size_t)pair.n * sizeof *x);
-    free(y);
-    free(x);
-    free(b);
-    PETSC(PCDestroy(&pc));
-    close_pair(&pair);
+        ck_assert_mem_eq(x, y, (size_t)pair->n * sizeof *x);
 }
 END_TEST
 
@@ -439,84 +411,74 @@ static void expect_report(PC pc, const char *words) {
     ck_assert_msg(strstr(text, words) != NULL, "no '%s' in\n%s", words, text);
 }
 
+/* What PCSetUp() ends with, without PETSc's message. */
+static int error_of_set_up(PC pc) {
+    PETSC(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    const int error = (int)PCSetUp(pc);
+    PETSC(PetscPopErrorHandler());
+    return error;
+}
+
 START_TEST(grids_come_from_a_dmda_or_an_option_or_the_matrix) {
-    matrix_pair pair;
     DM dm;
-    PC pc;
     set_options("");
-    open_pair("poisson:12x6x20", &pair);
-    open_pc(&pair, &pc);
+    matrix_pair *pair = open_pair("poisson:12x6x20");
+    PC pc = open_pc(pair);
     PETSC(PCSetUp(pc));
     expect_report(pc, "mg, grid 12x6x20, stencil D3N7\n");
     expect_report(pc, "2 levels, V cycle, smoother gs, f64, operator complexity ");
     expect_report(pc, "12x6x20       D3N7");
     expect_report(pc, "direct");
     expect_report(pc, "backend cpu, threads 1, ");
-    PETSC(PCDestroy(&pc));
 
     /* As one plane the couplings along z are 6 lines away. The library says so. */
-    open_pc(&pair, &pc);
+    pc = open_pc(pair);
     set_options("-pc_gridsweep_grid 12x120");
-    PETSC(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ck_assert_int_eq((int)PCSetUp(pc), PETSC_ERR_SUP);
-    PETSC(PetscPopErrorHandler());
-    PETSC(PCDestroy(&pc));
+    ck_assert_int_eq(error_of_set_up(pc), PETSC_ERR_SUP);
 
     /* An option takes precedence over a DMDA, and a DMDA over the matrix, if its size fits. */
     PETSC(DMDACreate2d(PETSC_COMM_SELF, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 12,
                        120, 1, 1, 1, 1, NULL, NULL, &dm));
     PETSC(DMSetUp(dm));
-    open_pc(&pair, &pc);
+    pc = open_pc(pair);
     PETSC(PCSetDM(pc, dm));
     set_options("");
-    PETSC(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ck_assert_int_eq((int)PCSetUp(pc), PETSC_ERR_SUP);
-    PETSC(PetscPopErrorHandler());
+    ck_assert_int_eq(error_of_set_up(pc), PETSC_ERR_SUP);
     set_options("-pc_gridsweep_grid 12x6x20");
     PETSC(PCSetUp(pc));
     expect_report(pc, "grid 12x6x20, stencil D3N7");
-    PETSC(PCDestroy(&pc));
     PETSC(DMDestroy(&dm));
 
     /* A DMDA of another size, such as one with several unknowns per point, is not used. */
     PETSC(DMDACreate3d(PETSC_COMM_SELF, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE,
                        DMDA_STENCIL_STAR, 12, 6, 10, 1, 1, 1, 2, 1, NULL, NULL, NULL, &dm));
     PETSC(DMSetUp(dm));
-    open_pc(&pair, &pc);
+    pc = open_pc(pair);
     PETSC(PCSetDM(pc, dm));
     set_options("");
     PETSC(PCSetUp(pc));
     expect_report(pc, "grid 12x6x20, stencil D3N7");
-    PETSC(PCDestroy(&pc));
     PETSC(DMDestroy(&dm));
-    close_pair(&pair);
 }
 END_TEST
 
 START_TEST(bad_values_are_refused_until_good_ones_come) {
     const gsw_multigrid_options options = {.size = sizeof options};
-    matrix_pair pair;
-    PC pc;
     set_options("");
-    open_pair("poisson:17x14x12", &pair);
-    open_pc(&pair, &pc);
+    matrix_pair *pair = open_pair("poisson:17x14x12");
+    PC pc = open_pc(pair);
     PETSC(PCSetUp(pc));
-    double *b = new_vector(pair.n, 3), *x = new_vector(pair.n, 4);
-    const double kept = pair.values[0]; /* the first row's diagonal */
-    pair.values[0] = 0;
-    changed(&pair);
+    double *b = new_vector(pair->n, 3), *x = new_vector(pair->n, 4);
+    const double kept = pair->values[0]; /* the first row's diagonal */
+    pair->values[0] = 0;
+    changed(pair);
     PETSC(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     ck_assert_int_eq((int)PCSetUp(pc), PETSC_ERR_MAT_LU_ZRPVT);
-    ck_assert_int_ne(apply_theirs(pc, 0, pair.n, b, x), 0);
+    ck_assert_int_ne(apply_theirs(pc, 0, pair->n, b, x), 0);
     PETSC(PetscPopErrorHandler());
-    pair.values[0] = kept;
-    changed(&pair);
-    PETSC(PCSetUp(pc));
-    expect_bits(pc, &pair, &options);
-    free(x);
-    free(b);
-    PETSC(PCDestroy(&pc));
-    close_pair(&pair);
+    pair->values[0] = kept;
+    changed(pair);
+    expect_bits(pc, pair, &options);
 }
 END_TEST
 
@@ -524,7 +486,7 @@ END_TEST
  */
 
 /* The squared 5-point Laplacian on 30 x 30 points: symmetric and definite, but without IC(0). */
-static void open_biharmonic(matrix_pair *pair) {
+static matrix_pair *open_biharmonic(void) {
     static const double weights[3][3] = {{20, -8, 1}, {-8, 2, 0}, {1, 0, 0}};
     gsw_offset offsets[13];
     gsw_stencil stencil;
@@ -534,23 +496,25 @@ static void open_biharmonic(matrix_pair *pair) {
             if (weights[abs(dx)][abs(dy)] != 0)
                 offsets[count++] = (gsw_offset){dx, dy, 0};
     GSW(gsw_stencil_from_offsets(offsets, count, &stencil));
-    open_pair_with("random:1:30x30", &stencil, pair);
+    matrix_pair *pair = open_pair_with("random:1:30x30", &stencil);
     const PetscInt *row_ptr = pair->csr.row_ptr, *columns = pair->csr.columns;
     for (PetscInt i = 0; i < (PetscInt)pair->n; i++)
         for (PetscInt e = row_ptr[i]; e < row_ptr[i + 1]; e++)
             pair->values[e] =
                 weights[abs((int)(columns[e] % 30 - i % 30))][abs((int)(columns[e] / 30 - i / 30))];
     changed(pair);
+    return pair;
 }
 
-/* PETSc applies the library's choice for the present values, and says so. It applies the transpose
- * where the method is CG, which PETSc's wants to be positive. */
+/* Set up, PETSc applies the library's choice for the present values, and says so. It applies the
+ * transpose where the method is CG, which PETSc's wants to be positive. */
 static void expect_choice(PC pc, const matrix_pair *pair, const char *words) {
     const gsw_multigrid_options hierarchy = {.size = sizeof hierarchy};
     const gsw_choice_options options = {.size = sizeof options, .multigrid = &hierarchy};
     gsw_choice choice = {.size = sizeof choice};
     gsw_preconditioner *preconditioner;
     double *b = new_vector(pair->n, 3), *x = new_vector(pair->n, 4), *y = new_vector(pair->n, 5);
+    PETSC(PCSetUp(pc));
     expect_report(pc, words);
     GSW(gsw_choose(context, &pair->ours, &options, &preconditioner, &choice));
     expect_report(pc, choice.text);
@@ -563,9 +527,6 @@ static void expect_choice(PC pc, const matrix_pair *pair, const char *words) {
     PETSC(PetscPopErrorHandler());
     ck_assert_mem_eq(x, y, (size_t)pair->n * sizeof *x);
     gsw_preconditioner_destroy(preconditioner);
-    free(y);
-    free(x);
-    free(b);
 }
 
 static const struct {
@@ -581,57 +542,43 @@ static const struct {
 enum { CHOICES = (int)(sizeof choices / sizeof choices[0]) };
 
 START_TEST(auto_takes_the_librarys_choice) {
-    matrix_pair pair;
-    PC pc;
     set_options("-pc_gridsweep_type auto");
     const char *problem = choices[_i].problem;
-    if (!problem)
-        open_biharmonic(&pair);
-    else
-        open_pair(problem + (problem[0] == '-'), &pair);
-    for (int64_t e = 0; e < pair.csr.nonzeros && problem && problem[0] == '-'; e++)
-        pair.values[e] *= -1;
-    open_pc(&pair, &pc);
-    PETSC(PCSetUp(pc));
-    expect_choice(pc, &pair, choices[_i].words);
+    matrix_pair *pair = problem ? open_pair(problem + (problem[0] == '-')) : open_biharmonic();
+    for (int64_t e = 0; e < pair->csr.nonzeros && problem && problem[0] == '-'; e++)
+        pair->values[e] *= -1;
+    PC pc = open_pc(pair);
+    expect_choice(pc, pair, choices[_i].words);
     /* Other values for the same pattern: what was chosen stays, until it cannot. */
-    vary(&pair);
+    vary(pair);
     PETSC(PCSetUp(pc));
     expect_report(pc, choices[_i].words);
-    for (PetscInt e = 0; e < (PetscInt)pair.csr.nonzeros && choices[_i].unsymmetric; e += 2)
-        pair.values[e] *= 1.1;
-    changed(&pair);
+    for (PetscInt e = 0; e < (PetscInt)pair->csr.nonzeros && choices[_i].unsymmetric; e += 2)
+        pair->values[e] *= 1.1;
+    changed(pair);
     PETSC(PCSetUp(pc));
     if (choices[_i].unsymmetric)
-        expect_choice(pc, &pair, choices[_i].unsymmetric);
+        expect_choice(pc, pair, choices[_i].unsymmetric);
     else
         expect_report(pc, choices[_i].words);
-    PETSC(PCDestroy(&pc));
-    close_pair(&pair);
 }
 END_TEST
 
 /* A diagonal so large that the factor is the better choice, if there were a choice. */
 START_TEST(auto_refills_what_it_chose) {
     const gsw_multigrid_options options = {.size = sizeof options};
-    matrix_pair pair;
-    PC pc;
     set_options("-pc_gridsweep_type auto");
-    open_pair("poisson:34x32x30", &pair);
-    open_pc(&pair, &pc);
+    matrix_pair *pair = open_pair("poisson:34x32x30");
+    PC pc = open_pc(pair);
     PETSC(PCSetUp(pc));
-    for (PetscInt e = 0; e < (PetscInt)pair.csr.nonzeros; e++)
-        pair.values[e] = pair.values[e] > 0 ? 60 : -1;
-    changed(&pair);
+    for (PetscInt e = 0; e < (PetscInt)pair->csr.nonzeros; e++)
+        pair->values[e] = pair->values[e] > 0 ? 60 : -1;
+    changed(pair);
     PETSC(PCSetUp(pc));
     expect_report(pc, "type mg with -ksp_type cg: ");
-    expect_bits(pc, &pair, &options);
-    PETSC(PCDestroy(&pc));
-    open_pc(&pair, &pc);
-    PETSC(PCSetUp(pc));
-    expect_choice(pc, &pair, "type icc with -ksp_type cg: ");
-    PETSC(PCDestroy(&pc));
-    close_pair(&pair);
+    expect_bits(pc, pair, &options);
+    pc = open_pc(pair);
+    expect_choice(pc, pair, "type icc with -ksp_type cg: ");
 }
 END_TEST
 
@@ -646,27 +593,21 @@ START_TEST(auto_chooses_anew_where_values_break_its_factor) {
                   {6, -6, "type ilu with -ksp_type bcgs: symmetric, diagonals of both signs"},
                   {6, 0, "type ilu with -ksp_type bcgs: symmetric; a diagonal is zero"},
                   {6, 6, "type icc with -ksp_type cg: "}};
-    matrix_pair pair;
-    PC pc;
     set_options("-pc_gridsweep_type auto");
-    open_pair("poisson:9x8x7", &pair);
-    open_pc(&pair, &pc);
-    double *b = new_vector(pair.n, 3), *x = new_vector(pair.n, 4);
+    matrix_pair *pair = open_pair("poisson:9x8x7");
+    PC pc = open_pc(pair);
+    double *b = new_vector(pair->n, 3), *x = new_vector(pair->n, 4);
     for (size_t k = 0; k < sizeof values / sizeof values[0]; k++) {
-        for (PetscInt e = 0; e < (PetscInt)pair.csr.nonzeros; e++)
-            if (pair.values[e] != -1)
-                pair.values[e] = e == 0 ? values[k].first : values[k].diagonal;
-        changed(&pair);
+        for (PetscInt e = 0; e < (PetscInt)pair->csr.nonzeros; e++)
+            if (pair->values[e] != -1)
+                pair->values[e] = e == 0 ? values[k].first : values[k].diagonal;
+        changed(pair);
         PETSC(PCSetUp(pc));
         expect_report(pc, values[k].words);
-        PETSC(apply_theirs(pc, 0, pair.n, b, x));
-        for (int64_t i = 0; i < pair.n; i++)
+        PETSC(apply_theirs(pc, 0, pair->n, b, x));
+        for (int64_t i = 0; i < pair->n; i++)
             ck_assert(isfinite(x[i]));
     }
-    free(x);
-    free(b);
-    PETSC(PCDestroy(&pc));
-    close_pair(&pair);
 }
 END_TEST
 

@@ -53,15 +53,10 @@ solve_alone() { # solve_alone NAME ARGUMENTS...: gridsweep solves on 1 process
     report $? "$name: $*"
 }
 
-refused() { # refused PATTERN ARGUMENTS...: gridsweep ends in PETSc's error that says PATTERN
+refused() { # refused PATTERN ARGUMENTS...: gridsweep ends in that error of PETSc
     pattern=$1
     shift
-    if run_gridsweep 1 "$@"; then
-        report 1 "not refused: $*"
-    else
-        report 0 "refused: $*"
-    fi
-    says err "PETSC ERROR: .*$pattern"
+    petsc_error "$pattern" run_gridsweep 1 "$@"
 }
 
 solves() { # solves FILE: the iterations and the reason of each solve
@@ -114,9 +109,7 @@ for ranks in 1 2; do
     # New values for the same pattern: the symbolic phase does not run again.
     equal $ranks poisson cg icc -second_solve
     equal $ranks convection gmres ilu -second_solve
-    says out '^solve 2: .* CONVERGED_'
-    says out '^MatLUFactorNum: 2 times'
-    says out '^MatILUFactorSym: 1 times'
+    says out '^solve 2: .* CONVERGED_' '^MatLUFactorNum: 2 times' '^MatILUFactorSym: 1 times'
 done
 
 # Blocks of several sizes, more than one a process; a grid that is no cube; the transpose.
@@ -136,32 +129,26 @@ for preconditioner in ilu icc; do
     report $? "stored zeros, $preconditioner: $(solves without), but here $(solves out)"
     solve_alone "zeros that become couplings" -pc_type $preconditioner -zeros -second_solve \
         -second_problem box -ksp_view
-    says out 'stencil D3N7'
-    says out 'stencil D3N27'
-    says out '^solve 2: .* CONVERGED_RTOL'
+    says out 'stencil D3N7' 'stencil D3N27' '^solve 2: .* CONVERGED_RTOL'
 done
 
 # ---- Options and reports --------------------------------------------------------------------------
 
 grid=${extent}x${extent}x${extent}
 solve_alone "the report" -pc_type ilu -ksp_view
-says out 'type: gridsweep'
-says out "gridsweep [0-9.]*: ilu0, grid $grid, stencil D3N7, factor f64"
-says out 'backend cpu, threads 1, '
+says out 'type: gridsweep' "gridsweep [0-9.]*: ilu0, grid $grid, stencil D3N7, factor f64" \
+    'backend cpu, threads 1, '
 solve_alone "all options" -pc_type icc -ksp_view -mat_gridsweep_grid "$grid" -options_left \
     -mat_gridsweep_backend cpu -mat_gridsweep_factor_type f32 -mat_gridsweep_threads 2
-says out "ic0, grid $grid, stencil D3N7, factor f32"
-says out 'backend cpu, threads'
-says out 'There are no unused options'
-says out 'CONVERGED_RTOL'
+says out "ic0, grid $grid, stencil D3N7, factor f32" 'backend cpu, threads' \
+    'There are no unused options' 'CONVERGED_RTOL'
 # The same matrix as one plane: another grid, wider couplings, the same factors.
 solve_alone "another grid" -pc_type ilu -ksp_view -mat_gridsweep_grid "$((extent * extent))x$extent"
 says out "grid $((extent * extent))x${extent}x1, stencil custom"
 solve_alone "the help" -pc_type ilu -help
 says out 'mat_gridsweep_grid'
 if run_gridsweep 1 -pc_type ilu -mat_gridsweep_backend cuda -ksp_view; then
-    says out 'backend cuda'
-    says out 'CONVERGED_RTOL'
+    says out 'backend cuda' 'CONVERGED_RTOL'
     solve_alone "new values and the transpose with CUDA" -problem convection -pc_type ilu \
         -ksp_type bicg -mat_gridsweep_backend cuda -second_solve
     says out '^solve 2: .* CONVERGED_RTOL'
@@ -210,12 +197,7 @@ within() {
 multigrid_refused() {
     pattern=$1
     shift
-    if run 1 -dll_prepend "$plugin" -pc_type gridsweep "$@"; then
-        report 1 "not refused: $*"
-    else
-        report 0 "refused: $*"
-    fi
-    says err "PETSC ERROR: .*$pattern"
+    petsc_error "$pattern" run 1 -dll_prepend "$plugin" -pc_type gridsweep "$@"
 }
 
 for cycle in V F; do
@@ -237,34 +219,27 @@ within 12 "neumann, fgmres" -problem neumann -ksp_type fgmres
 within 12 "bicg, which applies the transpose" -ksp_type bicg
 within 8 "poisson, then convection" -ksp_type fgmres -ksp_rtol 1e-8 -second_solve \
     -second_problem convection -ksp_view
-says out 'smoother gs, f64'
-says out 'smoother symgs, f64'
+says out 'smoother gs, f64' 'smoother symgs, f64'
 within 12 "zeros that become couplings" -ksp_type cg -zeros -second_solve -second_problem box \
     -ksp_view
-says out "mg, grid $grid, stencil D3N7"
-says out "mg, grid $grid, stencil D3N27"
+says out "mg, grid $grid, stencil D3N7" "mg, grid $grid, stencil D3N27"
 within 12 "a grid that is no cube" -ksp_type cg -da_grid_x 33 -da_grid_y 9 -da_grid_z 50 -ksp_view
 says out 'mg, grid 33x9x50, stencil D3N7'
 
 within 12 "the report" -ksp_type cg -ksp_view
-says out '^  type: gridsweep'
-says out '^ *gridsweep [0-9.]*$'
-says out "mg, grid $grid, stencil D3N7"
-says out '[2-9] levels, V cycle, smoother gs, f64, operator complexity 1\.[4-6][0-9], [0-9.]* MB'
-says out '^ *level *grid *stencil *couplings *axes *smoother *MB'
-says out "^ *0 *$grid *D3N7 *[0-9]* *xyz *gs *[0-9.]*"
-says out '^ *[1-9] .* D3N27 .* direct '
-says out 'backend cpu, threads 1, '
+says out '^  type: gridsweep' '^ *gridsweep [0-9.]*$' "mg, grid $grid, stencil D3N7" \
+    '[2-9] levels, V cycle, smoother gs, f64, operator complexity 1\.[4-6][0-9], [0-9.]* MB' \
+    '^ *level *grid *stencil *couplings *axes *smoother *MB' \
+    "^ *0 *$grid *D3N7 *[0-9]* *xyz *gs *[0-9.]*" '^ *[1-9] .* D3N27 .* direct ' \
+    'backend cpu, threads 1, '
 within 12 "all options" -ksp_type cg -ksp_view -options_left -pc_gridsweep_type mg \
     -pc_gridsweep_grid "$grid" -pc_gridsweep_backend cpu -pc_gridsweep_threads 2 \
     -pc_gridsweep_mg_cycle w -pc_gridsweep_mg_smoother ilu0-finest -pc_gridsweep_mg_theta 0.5 \
     -pc_gridsweep_mg_precision f32 -pc_gridsweep_mg_pre_sweeps 2 -pc_gridsweep_mg_post_sweeps 2 \
     -pc_gridsweep_mg_coarsest_points 50
-says out 'W cycle, smoother ilu0-finest, f32'
-says out 'There are no unused options'
+says out 'W cycle, smoother ilu0-finest, f32' 'There are no unused options'
 within 12 "the help" -ksp_type cg -help
-says out '-pc_gridsweep_type .*mg'
-says out '-pc_gridsweep_mg_smoother .*chebyshev'
+says out '-pc_gridsweep_type .*mg' '-pc_gridsweep_mg_smoother .*chebyshev'
 
 # Type auto: the report, the advice, options and new values. (test_petsc_multigrid compares the choice
 # with the library's.)
@@ -288,8 +263,7 @@ auto='-pc_gridsweep_type auto -ksp_view -info :pc -options_left'
     within 60 "auto, zero_pivot" -problem zero_pivot $auto
     says out 'type ilu with -ksp_type bcgs: symmetric; a diagonal is zero'
     within 12 "the help of auto" -ksp_type cg -help $auto
-    says out '-pc_gridsweep_type .*auto'
-    says out '-pc_gridsweep_mg_smoother '
+    says out '-pc_gridsweep_type .*auto' '-pc_gridsweep_mg_smoother '
 }
 multigrid_refused 'gridsweep, finding the grid of the matrix: row ' -problem random \
     -pc_gridsweep_type auto
@@ -327,8 +301,7 @@ for preconditioner in ilu icc gridsweep 'gridsweep -pc_gridsweep_type auto'; do
     # That PETSc looks for them is seen from a program that forgets some.
     solve_alone "leaks of the program" "$@" -forget
     cat out err >all
-    says all "$left"
-    says all 'objects were never freed'
+    says all "$left" 'objects were never freed'
 done
 
 finish
