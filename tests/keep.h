@@ -131,6 +131,11 @@ static inline void keep_release(size_t mark) {
     }
 }
 
+/* For suites without other fixtures. */
+static inline void keep_release_all(void) {
+    keep_release(0);
+}
+
 /* ---- on the host ---- */
 
 /* Zeros, and one byte more, so that nothing has the size 0. */

@@ -326,13 +326,9 @@ END_TEST
 
 #endif
 
-static void release(void) {
-    keep_release(0);
-}
-
 int main(void) {
     Suite *suite = suite_create("determinism");
-    TCase *tc = suite_case(suite, "determinism", 120, NULL, release);
+    TCase *tc = suite_case(suite, "determinism", 120, NULL, keep_release_all);
     LOOPS(tc, oracle_stencil_count(), threads_repeats_and_places, arrays_and_csr, instruction_sets);
     LOOPS(tc, GRIDS * oracle_stencil_count(), numbers_of_right_hand_sides);
 #ifdef HAS_KNOWN_BITS

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include "backend.h"
+#include "keep.h"
 #include "thread_transport.h"
 
 /* ---- The system, whole and in parts -----------------------------------------------------------
@@ -123,13 +124,6 @@ static gsw_status open_matrix(part_of_test *p, const system_of_test *s) {
                                      .value_type = s->f32 ? GSW_F32 : GSW_F64};
     return gsw_partition_matrix_from_stencil(p->partition, &whole->stencil, &array, &p->matrix);
 }
-
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        const gsw_status status_ = (call);                                                         \
-        if (status_ != GSW_SUCCESS)                                                                \
-            return status_;                                                                        \
-    } while (0)
 
 /* A factorisation fails in the last process. Then all refuse to use it, and new values mend it. */
 static gsw_status spoil_and_mend(part_of_test *p, const hub_rank *rank, system_of_test *s) {
@@ -337,11 +331,11 @@ START_TEST(global_sweeps_are_those_of_one_process) {
         const gsw_grid *g = &grids[i];
         const int64_t points = g->nx * g->ny * g->nz;
         oracle_matrix *matrix =
-            oracle_random(g, stencil, (uint64_t)(_i * 100 + i), ORACLE_POSITIVE);
-        double *b = oracle_vector(GSW_F64, 5, points), *x = oracle_vector(GSW_F64, 6, points);
-        double *expected = oracle_vector(GSW_F64, 7, points);
-        double *product = oracle_vector(GSW_F64, 8, points);
-        gsw_context *context = backend_context(1);
+            keep_matrix_of(g, stencil, (uint64_t)(_i * 100 + i), ORACLE_POSITIVE);
+        double *b = keep_random(5, points), *x = keep_random(6, points);
+        double *expected = keep_random(7, points);
+        double *product = keep_random(8, points);
+        gsw_context *context = keep(KEPT_CONTEXT, NULL, backend_context(1));
         for (int k = 0; k < 7; k++) {
             for (int j = (i + k) % SHAPE_STEP; j < SHAPES; j += SHAPE_STEP) {
                 system_of_test s = {.matrix = matrix,
@@ -384,12 +378,6 @@ START_TEST(global_sweeps_are_those_of_one_process) {
                 }
             }
         }
-        gsw_context_destroy(context);
-        oracle_free(matrix);
-        free(b);
-        free(x);
-        free(expected);
-        free(product);
     }
 }
 END_TEST
@@ -402,10 +390,10 @@ START_TEST(shifts_and_fp32_are_those_of_one_process) {
     const gsw_grid g = {67, 6, 9};
     const int64_t points = 67 * 6 * 9;
     const int f32 = _i % 2, shifts = _i / 2 % 2;
-    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named(_i / 4 ? "D3N27" : "D3N7"),
-                                          (uint64_t)_i, ORACLE_POSITIVE);
-    double *b = oracle_vector(GSW_F64, 5, points), *x = oracle_vector(GSW_F64, 6, points);
-    double *alone = oracle_vector(GSW_F64, 7, points);
+    oracle_matrix *matrix = keep_matrix_of(&g, oracle_stencil_named(_i / 4 ? "D3N27" : "D3N7"),
+                                           (uint64_t)_i, ORACLE_POSITIVE);
+    double *b = keep_random(5, points), *x = keep_random(6, points);
+    double *alone = keep_random(7, points);
     double *diagonal = matrix->arrays[matrix->view.stencil.center];
     for (int64_t z = 0; shifts && z < g.nz; z += 2)
         diagonal[z == 0 ? 0 : gsw_grid_row(&g, 5 + z, 3, z)] = 0;
@@ -432,23 +420,16 @@ START_TEST(shifts_and_fp32_are_those_of_one_process) {
             ck_assert(!s.differs);
         }
     }
-    oracle_free(matrix);
-    free(b);
-    free(x);
-    free(alone);
 }
 END_TEST
 
 static int64_t iterations_of(const char *problem, gsw_method method, gsw_factor_kind kind,
                              gsw_scope scope, const int32_t *shape) {
-    gsw_context *context = backend_context(1);
-    gsw_problem *made;
-    ck_assert_int_eq(gsw_problem_parse(context, problem, NULL, &made), GSW_SUCCESS);
-    oracle_matrix whole = {.view = *gsw_problem_matrix(made)};
+    oracle_matrix whole = {.view = *keep_problem(problem)};
     const int64_t points = oracle_points(&whole.view.grid);
     for (int32_t e = 0; e < whole.view.stencil.count; e++)
         whole.arrays[e] = (void *)(uintptr_t)whole.view.array.values[e];
-    double *b = oracle_vector(GSW_F64, 3, points), *x = oracle_vector(GSW_F64, 4, points);
+    double *b = keep_random(3, points), *x = keep_random(4, points);
     system_of_test s = {.matrix = &whole,
                         .factor = {.size = sizeof s.factor, .kind = kind, .scope = scope},
                         .shape = {shape[1], shape[2], shape[3]},
@@ -461,10 +442,6 @@ static int64_t iterations_of(const char *problem, gsw_method method, gsw_factor_
     for (int r = 0; r < shape[0]; r++)
         ck_assert_int_eq(s.iterations[r], s.iterations[0]);
     ck_assert(!s.differs);
-    free(b);
-    free(x);
-    gsw_problem_destroy(made);
-    gsw_context_destroy(context);
     return s.iterations[0];
 }
 
@@ -496,9 +473,9 @@ START_TEST(repeated_solves_have_the_same_bits) {
     static const int32_t several[3][4] = {{3, 0, 0, 0}, {4, 2, 2, 1}, {4, 1, 2, 2}};
     const gsw_grid g = {13, 11, 12};
     const int64_t points = oracle_points(&g);
-    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N27"), 4, ORACLE_POSITIVE);
-    double *b = oracle_vector(GSW_F64, 5, points), *x = oracle_vector(GSW_F64, 6, points);
-    double *first = oracle_vector(GSW_F64, 7, points);
+    oracle_matrix *matrix = keep_matrix_of(&g, oracle_stencil_named("D3N27"), 4, ORACLE_POSITIVE);
+    double *b = keep_random(5, points), *x = keep_random(6, points);
+    double *first = keep_random(7, points);
     for (int j = 0; j < 3; j++) {
         system_of_test s = {
             .matrix = matrix,
@@ -516,10 +493,6 @@ START_TEST(repeated_solves_have_the_same_bits) {
             ck_assert_mem_eq(x, first, (size_t)points * sizeof *x);
         }
     }
-    oracle_free(matrix);
-    free(b);
-    free(x);
-    free(first);
 }
 END_TEST
 
@@ -529,9 +502,9 @@ START_TEST(overlaps_reach_across_boxes) {
     const gsw_grid g = {7, 8, 9};
     const int64_t points = 7 * 8 * 9;
     oracle_matrix *matrix =
-        oracle_random(&g, oracle_stencil_named(_i % 2 ? "D3N27" : "D3N13"), 3, ORACLE_POSITIVE);
-    double *b = oracle_vector(GSW_F64, 5, points), *x = oracle_vector(GSW_F64, 6, points);
-    double *expected = oracle_vector(GSW_F64, 7, points);
+        keep_matrix_of(&g, oracle_stencil_named(_i % 2 ? "D3N27" : "D3N13"), 3, ORACLE_POSITIVE);
+    double *b = keep_random(5, points), *x = keep_random(6, points);
+    double *expected = keep_random(7, points);
     for (int j = 0; j < 3; j++) {
         system_of_test s = {.matrix = matrix,
                             .factor = {.size = sizeof s.factor, .overlap = 9},
@@ -549,10 +522,6 @@ START_TEST(overlaps_reach_across_boxes) {
         ck_assert_int_eq(s.status[0], GSW_SUCCESS);
         ck_assert_double_ge(oracle_error(GSW_F64, points, x, expected), 1e-12);
     }
-    oracle_free(matrix);
-    free(b);
-    free(x);
-    free(expected);
 }
 END_TEST
 
@@ -564,8 +533,8 @@ START_TEST(late_messages_change_nothing) {
     const int64_t points = 9 * 7 * 8;
     const char *const names[] = {"D3N7", "D3N27"};
     oracle_matrix *matrix =
-        oracle_random(&g, oracle_stencil_named(names[_i % 2]), 11, ORACLE_POSITIVE);
-    double *b = oracle_vector(GSW_F64, 5, points), *x = oracle_vector(GSW_F64, 6, points);
+        keep_matrix_of(&g, oracle_stencil_named(names[_i % 2]), 11, ORACLE_POSITIVE);
+    double *b = keep_random(5, points), *x = keep_random(6, points);
     system_of_test s = {
         .matrix = matrix,
         .factor = {.size = sizeof s.factor, .kind = GSW_ILU0, .scope = GSW_SCOPE_GLOBAL},
@@ -579,9 +548,6 @@ START_TEST(late_messages_change_nothing) {
         .x = x};
     run_all(4, 40, &s);
     ck_assert_int_eq(s.differs, 0);
-    oracle_free(matrix);
-    free(b);
-    free(x);
 }
 END_TEST
 
@@ -593,15 +559,9 @@ static struct {
 
 static void open_small(void) {
     const gsw_grid g = {9, 7, 8};
-    small.matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
-    small.b = oracle_vector(GSW_F64, 5, oracle_points(&g));
-    small.x = oracle_vector(GSW_F64, 6, oracle_points(&g));
-}
-
-static void close_small(void) {
-    oracle_free(small.matrix);
-    free(small.b);
-    free(small.x);
+    small.matrix = keep_matrix_of(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
+    small.b = keep_random(5, oracle_points(&g));
+    small.x = keep_random(6, oracle_points(&g));
 }
 
 START_TEST(values_may_come_in_another_format) {
@@ -797,7 +757,7 @@ static void differing_body(hub_rank *rank, const gsw_transport *transport, void 
 
 START_TEST(calls_that_differ_between_processes_are_refused_by_all) {
     const gsw_grid g = {9, 7, 8};
-    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
+    oracle_matrix *matrix = keep_matrix_of(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
     for (int in = 0; in < DIFFERENCES; in++) {
         static const char *const what[DIFFERENCES] = {"grid is NULL",
                                                       "grid or options: process 1",
@@ -822,7 +782,6 @@ START_TEST(calls_that_differ_between_processes_are_refused_by_all) {
                           d.message[r]);
         }
     }
-    oracle_free(matrix);
 }
 END_TEST
 
@@ -880,8 +839,8 @@ END_TEST
 int main(int argc, char **argv) {
     backend_choose(argc, argv);
     Suite *suite = suite_create("distributed");
-    TCase *tc = suite_case(suite, "distributed", 300, NULL, NULL),
-          *with_small = suite_case(suite, "a small system", 300, open_small, close_small);
+    TCase *tc = suite_case(suite, "distributed", 300, NULL, keep_release_all),
+          *with_small = suite_case(suite, "a small system", 300, open_small, keep_release_all);
     TESTS(tc, partitions_of_a_context_have_the_same_processes,
           calls_that_differ_between_processes_are_refused_by_all);
     LOOPS(tc, on_reference() ? 3 : oracle_stencil_count(), global_sweeps_are_those_of_one_process);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "backend.h"
+#include "keep.h"
 #include "thread_transport.h"
 
 typedef struct system_of_test {
@@ -27,13 +28,6 @@ typedef struct system_of_test {
     gsw_multigrid_info info;
     gsw_multigrid_level finest;
 } system_of_test;
-
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        const gsw_status status_ = (call);                                                         \
-        if (status_ != GSW_SUCCESS)                                                                \
-            return status_;                                                                        \
-    } while (0)
 
 typedef struct part_of_test {
     gsw_context *context;
@@ -130,12 +124,8 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 /* One cycle and one solve by gsw_multigrid. */
 static int alone(const system_of_test *s, double *cycle, double *x) {
-    gsw_context *context = backend_context(2);
-    gsw_multigrid *multigrid;
-    gsw_preconditioner *M;
-    gsw_operator *A;
-    const gsw_multigrid_options options = {.size = sizeof options,
-                                           .smoother = s->options.smoother,
+    gsw_context *context = keep(KEPT_CONTEXT, NULL, backend_context(2));
+    const gsw_multigrid_options options = {.smoother = s->options.smoother,
                                            .cycle = s->options.cycle,
                                            .pre_sweeps = s->options.pre_sweeps,
                                            .post_sweeps = s->options.post_sweeps,
@@ -143,15 +133,11 @@ static int alone(const system_of_test *s, double *cycle, double *x) {
     gsw_krylov_options krylov = {.size = sizeof krylov, .max_iterations = 60};
     gsw_krylov_result result = {.size = sizeof result};
     krylov.nullspace = s->singular ? GSW_NULLSPACE_CONSTANT : GSW_NULLSPACE_NONE;
-    ck_assert_int_eq(gsw_multigrid_create(context, s->whole, &options, &multigrid), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_multigrid_apply(context, multigrid, s->b, cycle), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_preconditioner_from_multigrid(context, multigrid, &M), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_operator_from_matrix(context, s->whole, &A), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_krylov(context, s->method, A, M, &krylov, s->b, x, &result), GSW_SUCCESS);
-    gsw_operator_destroy(A);
-    gsw_preconditioner_destroy(M);
-    gsw_multigrid_destroy(multigrid);
-    gsw_context_destroy(context);
+    gsw_multigrid *multigrid = keep_multigrid(context, s->whole, options);
+    gsw_preconditioner *M = keep_multigrid_M(context, multigrid);
+    gsw_operator *A = keep_operator(context, s->whole);
+    must(context, gsw_multigrid_apply(context, multigrid, s->b, cycle));
+    must(context, gsw_krylov(context, s->method, A, M, &krylov, s->b, x, &result));
     return (int)result.iterations;
 }
 
@@ -186,13 +172,10 @@ static const struct {
 enum { CASES = sizeof cases / sizeof *cases, FIRST_CYCLES = 10 };
 
 START_TEST(global_cycles_are_those_of_one_process) {
-    gsw_context *context = backend_context(1);
-    gsw_problem *problem;
-    ck_assert_int_eq(gsw_problem_parse(context, cases[_i].problem, NULL, &problem), GSW_SUCCESS);
-    const gsw_matrix *whole = gsw_problem_matrix(problem);
+    const gsw_matrix *whole = keep_problem(cases[_i].problem);
     const int64_t points = oracle_points(&whole->grid);
-    double *b = oracle_vector(GSW_F64, 3, points), *x = oracle_vector(GSW_F64, 4, points);
-    double *expected = oracle_vector(GSW_F64, 5, points), *solution = calloc((size_t)points, 8);
+    double *b = keep_random(3, points), *x = keep_random(4, points);
+    double *expected = keep_random(5, points), *solution = keep_zeros(points);
     system_of_test s = {.whole = whole,
                         .options = {.size = sizeof s.options,
                                     .scope = GSW_SCOPE_GLOBAL,
@@ -237,12 +220,6 @@ START_TEST(global_cycles_are_those_of_one_process) {
     ck_assert_double_le(s.residual, 1e-8);
     ck_assert_msg(s.iterations[0] <= iterations + 3, "%s, local: %d iterations, not %d",
                   cases[_i].problem, s.iterations[0], iterations);
-    free(b);
-    free(x);
-    free(expected);
-    free(solution);
-    gsw_problem_destroy(problem);
-    gsw_context_destroy(context);
 }
 END_TEST
 
@@ -286,14 +263,13 @@ START_TEST(the_choice_is_that_of_one_process) {
     static const char *const problems[] = {
         "poisson:40x41x42",  "convection:24x25x26",  "lognormal:33x32x31",  "poisson:9x10x11",
         "random:3:20x21x22", "helmholtz19:20x21x22", "anisotropic:9x90x80", "box33:12x13x14"};
-    gsw_context *context = backend_context(1);
-    gsw_problem *problem;
-    ck_assert_int_eq(gsw_problem_parse(context, problems[_i], NULL, &problem), GSW_SUCCESS);
-    const int64_t points = oracle_points(&gsw_problem_matrix(problem)->grid);
-    double *b = oracle_vector(GSW_F64, 3, points), *x = calloc((size_t)points, sizeof *x);
-    solve_of_test s = {.whole = gsw_problem_matrix(problem), .b = b};
+    gsw_context *context = keep(KEPT_CONTEXT, NULL, backend_context(1));
+    const gsw_matrix *whole = keep_problem(problems[_i]);
+    const int64_t points = oracle_points(&whole->grid);
+    double *b = keep_random(3, points), *x = keep_zeros(points);
+    solve_of_test s = {.whole = whole, .b = b};
     gsw_solver_report alone = {.size = sizeof alone};
-    ck_assert_int_eq(gsw_solve(context, s.whole, NULL, b, x, &alone), GSW_SUCCESS);
+    must(context, gsw_solve(context, s.whole, NULL, b, x, &alone));
     for (int processes = 2; processes <= 4; processes++) {
         hub_run(processes, 0, -1, solve_body, &s);
         for (int r = 0; r < processes; r++) {
@@ -305,10 +281,6 @@ START_TEST(the_choice_is_that_of_one_process) {
             ck_assert_double_le(s.report[r].residual, 1e-8);
         }
     }
-    gsw_problem_destroy(problem);
-    gsw_context_destroy(context);
-    free(b);
-    free(x);
 }
 END_TEST
 
@@ -325,7 +297,7 @@ static void run_like_one(int processes, system_of_test *s, int iterations) {
 
 /* The Laplacian without boundary conditions: the rows add up to 0. */
 static oracle_matrix *neumann(const gsw_grid *g) {
-    oracle_matrix *matrix = oracle_random(g, oracle_stencil_named("D3N7"), 1, ORACLE_POSITIVE);
+    oracle_matrix *matrix = keep_matrix_of(g, oracle_stencil_named("D3N7"), 1, ORACLE_POSITIVE);
     const gsw_stencil *stencil = &matrix->view.stencil;
     for (int64_t row = 0; row < oracle_points(g); row++) {
         const int64_t x = row % g->nx, y = row / g->nx % g->ny, z = row / g->nx / g->ny;
@@ -347,8 +319,8 @@ START_TEST(a_singular_matrix_converges) {
     const gsw_grid g = {24, 26, 28};
     oracle_matrix *matrix = neumann(&g);
     const int64_t points = oracle_points(&g);
-    double *b = oracle_vector(GSW_F64, 3, points), *x = calloc((size_t)points, sizeof *x);
-    double *cycle = oracle_vector(GSW_F64, 5, points), mean = 0;
+    double *b = keep_random(3, points), *x = keep_zeros(points);
+    double *cycle = keep_random(5, points), mean = 0;
     for (int64_t i = 0; i < points; i++)
         mean += b[i] / (double)points;
     for (int64_t i = 0; i < points; i++)
@@ -361,19 +333,15 @@ START_TEST(a_singular_matrix_converges) {
                         .x = x};
     const int iterations = alone(&s, cycle, x);
     run_like_one(3, &s, iterations);
-    oracle_free(matrix);
-    free(b);
-    free(x);
-    free(cycle);
 }
 END_TEST
 
 /* The Krylov method finds the cycles slow, and ILU(0) takes over. */
 START_TEST(a_stretched_grid_gets_ilu_as_on_one_process) {
-    oracle_matrix *matrix = oracle_stretched(32, 1.3);
+    oracle_matrix *matrix = keep(KEPT_ORACLE, NULL, oracle_stretched(32, 1.3));
     const int64_t points = oracle_points(&matrix->view.grid);
-    double *b = oracle_vector(GSW_F64, 3, points), *x = calloc((size_t)points, sizeof *x);
-    double *cycle = oracle_vector(GSW_F64, 5, points);
+    double *b = keep_random(3, points), *x = keep_zeros(points);
+    double *cycle = keep_random(5, points);
     system_of_test s = {.whole = &matrix->view,
                         .options = {.size = sizeof s.options, .scope = GSW_SCOPE_GLOBAL},
                         .method = GSW_CG,
@@ -385,10 +353,6 @@ START_TEST(a_stretched_grid_gets_ilu_as_on_one_process) {
         ck_assert_int_eq(s.info.smoother, GSW_SMOOTHER_ILU0);
         ck_assert_int_gt(s.info.shared_levels, 0);
     }
-    oracle_free(matrix);
-    free(b);
-    free(x);
-    free(cycle);
 }
 END_TEST
 
@@ -398,13 +362,11 @@ START_TEST(levels_are_whole_from_the_points_asked_for) {
         int64_t whole;
         int levels; /* on several processes */
     } asked[] = {{14000, 0}, {13824, 0}, {13823, 1}, {1728, 1}, {1727, 2}, {1, 3}};
-    gsw_context *context = backend_context(1);
-    gsw_problem *problem;
-    ck_assert_int_eq(gsw_problem_parse(context, "poisson:24x24x24", NULL, &problem), GSW_SUCCESS);
-    double *b = oracle_vector(GSW_F64, 3, 13824), *x = oracle_vector(GSW_F64, 4, 13824);
+    const gsw_matrix *whole = keep_problem("poisson:24x24x24");
+    double *b = keep_random(3, 13824), *x = keep_random(4, 13824);
     int iterations = 0;
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
-        system_of_test s = {.whole = gsw_problem_matrix(problem),
+        system_of_test s = {.whole = whole,
                             .options = {.size = sizeof s.options,
                                         .scope = GSW_SCOPE_GLOBAL,
                                         .whole_points = asked[i].whole},
@@ -417,18 +379,14 @@ START_TEST(levels_are_whole_from_the_points_asked_for) {
         ck_assert_int_eq(s.iterations[0], iterations);
         ck_assert_double_le(s.residual, 1e-8);
     }
-    gsw_problem_destroy(problem);
-    gsw_context_destroy(context);
-    free(b);
-    free(x);
 }
 END_TEST
 
 START_TEST(wrong_arguments_are_refused_by_all) {
     const gsw_grid g = {20, 20, 20};
-    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
+    oracle_matrix *matrix = keep_matrix_of(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
     const int64_t points = oracle_points(&g);
-    double *b = oracle_vector(GSW_F64, 3, points), *x = oracle_vector(GSW_F64, 4, points);
+    double *b = keep_random(3, points), *x = keep_random(4, points);
     const struct {
         gsw_multigrid_options options;
         gsw_status status;
@@ -463,16 +421,13 @@ START_TEST(wrong_arguments_are_refused_by_all) {
             ck_assert_msg(strstr(s.message[r], wrong[i].message) != NULL, "%s", s.message[r]);
         }
     }
-    oracle_free(matrix);
-    free(b);
-    free(x);
 }
 END_TEST
 
 int main(int argc, char **argv) {
     backend_choose(argc, argv);
     Suite *suite = suite_create("distributed_multigrid");
-    TCase *tc = suite_case(suite, "distributed_multigrid", 300, NULL, NULL);
+    TCase *tc = suite_case(suite, "distributed_multigrid", 300, NULL, keep_release_all);
     tcase_add_loop_test(tc, global_cycles_are_those_of_one_process, on_reference() ? 1 : 0,
                         on_reference() ? 2 : CASES);
     if (on_reference())

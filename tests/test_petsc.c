@@ -32,14 +32,12 @@ static const struct {
 #define SOLVERS ((int)(sizeof solvers / sizeof solvers[0]))
 
 static double true_residual(const gsw_matrix *matrix, int64_t n, const double *b, const double *x) {
-    double *r = malloc((size_t)n * sizeof *r), rr = 0, bb = 0;
-    ck_assert_ptr_nonnull(r);
-    ck_assert_int_eq(gsw_residual(context, matrix, GSW_F64, b, x, r), GSW_SUCCESS);
+    double *r = keep_zeros(n), rr = 0, bb = 0;
+    must(context, gsw_residual(context, matrix, GSW_F64, b, x, r));
     for (int64_t i = 0; i < n; i++) {
         rr += r[i] * r[i];
         bb += b[i] * b[i];
     }
-    free(r);
     return sqrt(rr / bb);
 }
 
@@ -59,20 +57,14 @@ static void compare_solver(const gsw_matrix *matrix, int which, gsw_norm mode, d
     gsw_krylov_options options = {
         .size = sizeof options, .rtol = rtol, .norm = mode, .max_iterations = 500};
     gsw_krylov_result result = {.size = sizeof result};
+    const size_t mark = keep_mark();
     gsw_factor *factor = NULL;
-    int64_t n, iterations = -1;
+    int64_t n = oracle_points(&matrix->grid), iterations = -1;
     int converged = -1;
-    ck_assert_int_eq(gsw_grid_points(&matrix->grid, &n), GSW_SUCCESS);
-    double *b = malloc((size_t)n * sizeof *b), *x = calloc((size_t)n, sizeof *x);
-    double *y = calloc((size_t)n, sizeof *y);
-    ck_assert(b != NULL && x != NULL && y != NULL);
+    double *b = keep_zeros(n), *x = keep_zeros(n), *y = keep_zeros(n);
     gsw_random_vector(3, n, b);
     if (preconditioned)
-        ck_assert_int_eq(gsw_factor_create(context, matrix,
-                                           &(gsw_factor_options){.size = sizeof(gsw_factor_options),
-                                                                 .kind = kind},
-                                           &factor),
-                         GSW_SUCCESS);
+        factor = keep_factor(context, matrix, (gsw_factor_options){.kind = kind});
 
     gsw_status status = solve_krylov(context, method, matrix, factor, &options, b, x, &result);
     ck_assert_int_eq(gsw_baseline_petsc_krylov(matrix, method, preconditioned ? &kind : NULL,
@@ -89,10 +81,7 @@ static void compare_solver(const gsw_matrix *matrix, int which, gsw_norm mode, d
     ck_assert_msg(apart <= slack(method, iterations), WHERE, WHAT);
     if (apart == 0 && method != GSW_BICGSTAB)
         ck_assert_msg(result.residual < 2 * theirs && theirs < 2 * result.residual, WHERE, WHAT);
-    gsw_factor_destroy(factor);
-    free(b);
-    free(x);
-    free(y);
+    keep_release(mark);
 }
 
 static void compare_all(const gsw_matrix *matrix, int symmetric, double rtol, const char *name) {
@@ -118,14 +107,11 @@ END_TEST
 
 /* Rounding leaves the counts alone here only with a good preconditioner. */
 START_TEST(iterations_equal_on_lognormal) {
-    gsw_problem *problem = NULL;
-    ck_assert_int_eq(gsw_problem_parse(context, "lognormal:16x18x11", NULL, &problem), GSW_SUCCESS);
+    const gsw_matrix *matrix = keep_problem("lognormal:16x18x11");
     for (int which = 0; which < SOLVERS; which++)
         if (solvers[which].precond == GSW_ILU0 || solvers[which].precond == GSW_IC0)
             for (int mode = 0; mode < 2; mode++)
-                compare_solver(gsw_problem_matrix(problem), which, (gsw_norm)mode, 1e-5,
-                               "lognormal");
-    gsw_problem_destroy(problem);
+                compare_solver(matrix, which, (gsw_norm)mode, 1e-5, "lognormal");
 }
 END_TEST
 
@@ -146,32 +132,27 @@ START_TEST(iterations_equal_on_reservoirs) {
     gsw_grid grid;
     gsw_stencil stencil;
     gsw_matrix matrix;
-    ck_assert_int_eq(gsw_mm_read_matrix(context, path, &csr), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_detect(context, &csr, NULL, &grid, &stencil), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid, &stencil, &csr, &matrix), GSW_SUCCESS);
+    must(context, gsw_mm_read_matrix(context, path, &csr));
+    keep_csr(csr);
+    must(context, gsw_detect(context, &csr, NULL, &grid, &stencil));
+    must(context, gsw_matrix_from_csr(context, &grid, &stencil, &csr, &matrix));
     for (int which = 0; which < SOLVERS; which++)
         if (solvers[which].precond == GSW_ILU0 &&
             (files[_i].symmetric || !solvers[which].symmetric))
             for (int mode = 0; mode < 2; mode++)
                 compare_solver(&matrix, which, (gsw_norm)mode, 1e-8, files[_i].name);
-    gsw_csr_free(&csr);
 }
 END_TEST
 
 /* One ILU(0) solve is the same triangular arithmetic in another order. */
 START_TEST(ilu0_solve_is_the_same) {
-    gsw_problem *problem = NULL;
-    ck_assert_int_eq(gsw_problem_parse(context, problems[_i], NULL, &problem), GSW_SUCCESS);
-    const gsw_matrix *matrix = gsw_problem_matrix(problem);
-    int64_t n;
-    ck_assert_int_eq(gsw_grid_points(&matrix->grid, &n), GSW_SUCCESS);
-    double *b = malloc((size_t)n * sizeof *b), *x = malloc((size_t)n * sizeof *x);
-    double *y = malloc((size_t)n * sizeof *y), factor_ms = -1, solve_ms = -1;
-    ck_assert(b != NULL && x != NULL && y != NULL);
+    const gsw_matrix *matrix = keep_problem(problems[_i]);
+    const int64_t n = oracle_points(&matrix->grid);
+    double *b = keep_zeros(n), *x = keep_zeros(n), *y = keep_zeros(n);
+    double factor_ms = -1, solve_ms = -1;
     gsw_random_vector(9, n, b);
-    gsw_factor *factor = NULL;
-    ck_assert_int_eq(gsw_factor_create(context, matrix, NULL, &factor), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_factor_solve(context, factor, 1, b, n, x, n), GSW_SUCCESS);
+    gsw_factor *factor = keep_factor(context, matrix, (gsw_factor_options){.kind = GSW_ILU0});
+    must(context, gsw_factor_solve(context, factor, 1, b, n, x, n));
     ck_assert_int_eq(gsw_baseline_petsc_ilu0(matrix, b, y, 2, &factor_ms, &solve_ms), 0);
     ck_assert(factor_ms > 0 && solve_ms > 0);
     double largest = 0;
@@ -179,11 +160,6 @@ START_TEST(ilu0_solve_is_the_same) {
         largest = fmax(largest, fabs(y[i]));
     for (int64_t i = 0; i < n; i++)
         ck_assert_double_eq_tol(x[i], y[i], 1e-12 * largest);
-    gsw_factor_destroy(factor);
-    free(b);
-    free(x);
-    free(y);
-    gsw_problem_destroy(problem);
 }
 END_TEST
 

@@ -8,8 +8,8 @@
 
 #include <check.h>
 #include <gridsweep/gridsweep.h>
+#include "keep.h"
 #include "krylov_solve.h"
-#include "oracle.h"
 #include "rival.h"
 #include "solve_rival_parts.h"
 #include "suite.h"
@@ -32,6 +32,7 @@ static void open_contexts(void) {
 }
 
 static void close_contexts(void) {
+    keep_release(0);
     gsw_context_destroy(device);
     gsw_device_stream_destroy(stream);
     gsw_context_destroy(host);
@@ -46,7 +47,6 @@ typedef struct trial {
     gsw_dtype type;
     int64_t points;
     oracle_matrix *matrix; /* the part, as the rivals want it */
-    gsw_matrix uploaded;
     gsw_rival_system system;
     void *b[RUNS], *expected[RUNS]; /* host */
 } trial;
@@ -60,18 +60,16 @@ static void solve_reference(trial *t, int run) {
                                         .part = t->system.part,
                                         .vector_type = t->type,
                                         .algorithm = GSW_ALGORITHM_REFERENCE};
-    t->expected[run] = oracle_copy(t->type, t->b[run], t->points);
-    ck_assert_int_eq(gsw_sptrsv(host, &t->matrix->view, &options, 1, t->b[run], t->points,
-                                t->expected[run], t->points),
-                     GSW_SUCCESS);
+    t->expected[run] = keep_vector(t->type, 0, t->points);
+    must(host, gsw_sptrsv(host, &t->matrix->view, &options, 1, t->b[run], t->points,
+                          t->expected[run], t->points));
 }
 
 static void make_right_hand_sides(trial *t) {
     const size_t value = gsw_dtype_size(t->type);
-    t->b[0] = oracle_vector(t->type, 11, t->points);
-    t->b[1] = oracle_vector(t->type, 12, t->points);
-    t->b[2] = oracle_copy(t->type, t->b[0], t->points);
-    t->b[3] = oracle_vector(t->type, 13, t->points);
+    static const uint64_t seeds[RUNS] = {11, 12, 11, 13};
+    for (int run = 0; run < RUNS; run++)
+        t->b[run] = keep_vector(t->type, seeds[run], t->points);
     /* The NaN whose bits a solver may use for "not there yet". */
     memset((char *)t->b[3] + (size_t)(t->points / 2) * value, 0xff, value);
     for (int run = 0; run < RUNS; run++)
@@ -85,33 +83,20 @@ static void make_trial(trial *t, const gsw_grid *grid, const gsw_stencil *stenci
                                   .index_type = GSW_I32,
                                   .part = part,
                                   .missing = missing};
-    oracle_matrix *arrays = oracle_random(grid, stencil, 5, ORACLE_ANY_SIGN);
+    oracle_matrix *arrays = keep_matrix_of(grid, stencil, 5, ORACLE_ANY_SIGN);
     *t = (trial){.type = type, .points = oracle_points(grid)};
-    t->matrix = oracle_convert(arrays, &layout);
-    oracle_free(arrays);
+    t->matrix = keep_converted(arrays, &layout);
     t->system = (gsw_rival_system){.grid = *grid,
                                    .stencil = *stencil,
                                    .part = part,
                                    .host = &t->matrix->view.csr,
                                    .stream = stream};
-    if (device != NULL) {
-        ck_assert_int_eq(gsw_matrix_upload(device, &t->matrix->view, &t->uploaded), GSW_SUCCESS);
-        t->system.device = &t->uploaded.csr;
-    }
+    if (device != NULL)
+        t->system.device = &keep_there(device, &t->matrix->view)->csr;
     make_right_hand_sides(t);
     snprintf(t->where, sizeof t->where, "%lldx%lldx%lld, %d offsets, %s, %s, missing %d",
              (long long)grid->nx, (long long)grid->ny, (long long)grid->nz, (int)stencil->count,
              part == GSW_LOWER ? "lower" : "upper", type == GSW_F64 ? "fp64" : "fp32", missing);
-}
-
-static void free_trial(trial *t) {
-    if (device != NULL)
-        gsw_matrix_release(device, &t->uploaded);
-    for (int run = 0; run < RUNS; run++) {
-        free(t->b[run]);
-        free(t->expected[run]);
-    }
-    oracle_free(t->matrix);
 }
 
 /* ---- Solving with a rival ---- */
@@ -122,20 +107,7 @@ typedef struct vectors {
 } vectors;
 
 static void *allocate(const gsw_rival *rival, size_t bytes) {
-    void *pointer = NULL;
-    if (rival->on_device)
-        ck_assert_int_eq(gsw_memory_alloc(device, bytes, &pointer), GSW_SUCCESS);
-    else
-        pointer = malloc(bytes);
-    ck_assert_ptr_nonnull(pointer);
-    return pointer;
-}
-
-static void release(const gsw_rival *rival, void *pointer) {
-    if (rival->on_device)
-        gsw_memory_free(device, pointer);
-    else
-        free(pointer);
+    return rival->on_device ? keep_room(device, bytes) : keep_bytes(bytes);
 }
 
 /* The first and the third run share their vectors. */
@@ -145,39 +117,29 @@ static void make_vectors(const trial *t, const gsw_rival *rival, vectors *v) {
         v->b[run] = run == 2 ? v->b[0] : allocate(rival, bytes);
         v->x[run] = run == 2 ? v->x[0] : allocate(rival, bytes);
         if (rival->on_device)
-            ck_assert_int_eq(gsw_memory_upload(device, v->b[run], t->b[run], bytes), GSW_SUCCESS);
+            must(device, gsw_memory_upload(device, v->b[run], t->b[run], bytes));
         else
             memcpy(v->b[run], t->b[run], bytes);
     }
 }
 
-static void free_vectors(const gsw_rival *rival, vectors *v) {
-    for (int run = 0; run < RUNS; run++) {
-        if (run == 2)
-            continue;
-        release(rival, v->x[run]);
-        release(rival, v->b[run]);
-    }
-}
-
 static void poison(const gsw_rival *rival, void *x, size_t bytes) {
     if (rival->on_device)
-        ck_assert_int_eq(gsw_memory_set(device, x, 0xff, bytes), GSW_SUCCESS);
+        must(device, gsw_memory_set(device, x, 0xff, bytes));
     else
         memset(x, 0xff, bytes);
 }
 
 static void fetch(const gsw_rival *rival, void *to, const void *x, size_t bytes) {
     if (rival->on_device)
-        ck_assert_int_eq(gsw_memory_download(device, to, x, bytes), GSW_SUCCESS);
+        download(device, to, x, bytes);
     else
         memcpy(to, x, bytes);
 }
 
 static void solve_all(const trial *t, const gsw_rival *rival, void *state, const vectors *v) {
     char message[256] = "";
-    void *x = malloc(vector_bytes(t));
-    ck_assert_ptr_nonnull(x);
+    void *x = keep_bytes(vector_bytes(t));
     for (int run = 0; run < RUNS; run++) {
         poison(rival, v->x[run], vector_bytes(t));
         ck_assert_msg(rival->solve(state, v->b[run], v->x[run], message, sizeof message) == 0,
@@ -187,7 +149,6 @@ static void solve_all(const trial *t, const gsw_rival *rival, void *state, const
         ck_assert_msg(error <= oracle_tolerance(t->type), "%s, %s, run %d: error %g", rival->name,
                       t->where, run, error);
     }
-    free(x);
 }
 
 /* The precisions that a rival need not support. */
@@ -200,6 +161,7 @@ static void try_rival(const trial *t, const gsw_rival *rival) {
     gsw_rival_cost cost = {-1, -1};
     void *state = NULL;
     vectors v;
+    const size_t mark = keep_mark();
     const int refused = rival->open(&t->system, &state, &cost, message, sizeof message);
     if (rival->on_device && device == NULL) {
         ck_assert_msg(refused && message[0] != '\0', "%s opened without a device", rival->name);
@@ -213,8 +175,8 @@ static void try_rival(const trial *t, const gsw_rival *rival) {
     ck_assert(cost.setup_ms >= 0 && cost.buffer_bytes >= 0);
     make_vectors(t, rival, &v);
     solve_all(t, rival, state, &v);
-    free_vectors(rival, &v);
     rival->close(state);
+    keep_release(mark);
 }
 
 static void try_all(const gsw_grid *grid, const gsw_stencil *stencil, int missing) {
@@ -223,10 +185,11 @@ static void try_all(const gsw_grid *grid, const gsw_stencil *stencil, int missin
     for (int part = GSW_LOWER; part <= GSW_UPPER; part++)
         for (int type = GSW_F64; type <= GSW_F32; type++) {
             trial t;
+            const size_t mark = keep_mark();
             make_trial(&t, grid, stencil, (gsw_part)part, (gsw_dtype)type, missing);
             for (int i = 0; i < count; i++)
                 try_rival(&t, &rivals[i]);
-            free_trial(&t);
+            keep_release(mark);
         }
 }
 
@@ -287,7 +250,6 @@ START_TEST(rivals_refuse_bad_systems) {
         ck_assert_msg(state == NULL && message[0] != '\0', "%s", rivals[i].name);
         rivals[i].close(NULL);
     }
-    free_trial(&t);
 }
 END_TEST
 
@@ -295,7 +257,7 @@ END_TEST
  * synchronisation-free solvers must still return, and the next solve must report it. */
 START_TEST(endless_waits_end) {
     int32_t row_ptr[101], columns[101 + 1];
-    double values[101 + 1], *b = oracle_vector(GSW_F64, 1, 100);
+    double values[101 + 1], *b = keep_random(1, 100);
     int count = 0, k = 0, tried = 0;
     const gsw_rival *rivals = gsw_rivals(&count);
     for (int32_t i = 0; i < 100; i++) {
@@ -317,14 +279,12 @@ START_TEST(endless_waits_end) {
                                        .values = values,
                                        .index_type = GSW_I32,
                                        .value_type = GSW_F64}};
-    gsw_matrix uploaded = {0};
-    if (device != NULL)
-        ck_assert_int_eq(gsw_matrix_upload(device, &matrix, &uploaded), GSW_SUCCESS);
     const gsw_rival_system system = {.grid = matrix.grid,
                                      .stencil = matrix.stencil,
                                      .part = GSW_LOWER,
                                      .host = &matrix.csr,
-                                     .device = &uploaded.csr,
+                                     .device =
+                                         device != NULL ? &keep_there(device, &matrix)->csr : NULL,
                                      .stream = stream};
     for (int i = 0; device != NULL && i < count; i++) {
         char message[256] = "";
@@ -334,7 +294,7 @@ START_TEST(endless_waits_end) {
         if (strncmp(rivals[i].name, "syncfree", 8) != 0)
             continue;
         void *device_b = allocate(&rivals[i], sizeof x), *device_x = allocate(&rivals[i], sizeof x);
-        ck_assert_int_eq(gsw_memory_upload(device, device_b, b, sizeof x), GSW_SUCCESS);
+        must(device, gsw_memory_upload(device, device_b, b, sizeof x));
         ck_assert_int_eq(rivals[i].open(&system, &state, &cost, message, sizeof message), 0);
         ck_assert_int_eq(rivals[i].solve(state, device_b, device_x, message, sizeof message), 0);
         fetch(&rivals[i], x, device_x, sizeof x);
@@ -343,14 +303,9 @@ START_TEST(endless_waits_end) {
         ck_assert_int_eq(rivals[i].solve(state, device_b, device_x, message, sizeof message), -1);
         ck_assert_msg(strstr(message, "too long") != NULL, "%s", message);
         rivals[i].close(state);
-        release(&rivals[i], device_x);
-        release(&rivals[i], device_b);
         tried++;
     }
     ck_assert_int_eq(tried, device != NULL ? 3 : 0);
-    if (device != NULL)
-        gsw_matrix_release(device, &uploaded);
-    free(b);
 }
 END_TEST
 
@@ -379,7 +334,7 @@ static const struct {
 
 typedef struct whole_trial {
     gsw_csr csr;
-    gsw_matrix matrix, uploaded;
+    gsw_matrix matrix;
     gsw_solve_system system;
     int64_t points, iterations; /* gridsweep's on the CPU */
     double *b, *x, *r;
@@ -388,63 +343,44 @@ typedef struct whole_trial {
 /* From the problem's matrix; all entries of row `bad` (-1: none) become 0. */
 static void make_whole(whole_trial *t, const char *text, gsw_method method, int precond,
                        int64_t bad) {
-    gsw_problem *problem = NULL;
-    *t = (whole_trial){.points = 0};
-    ck_assert_int_eq(gsw_problem_parse(host, text, NULL, &problem), GSW_SUCCESS);
-    const gsw_matrix *matrix = gsw_problem_matrix(problem);
-    t->points = oracle_points(&matrix->grid);
-    ck_assert_int_eq(gsw_matrix_to_csr(host, matrix, GSW_FULL, GSW_I32, &t->csr), GSW_SUCCESS);
+    const gsw_matrix *matrix = keep_problem(text);
+    *t = (whole_trial){.points = oracle_points(&matrix->grid)};
+    must(host, gsw_matrix_to_csr(host, matrix, GSW_FULL, GSW_I32, &t->csr));
+    keep_csr(t->csr);
     for (int32_t k = bad < 0 ? 0 : ((const int32_t *)t->csr.row_ptr)[bad];
          bad >= 0 && k < ((const int32_t *)t->csr.row_ptr)[bad + 1]; k++)
         ((double *)t->csr.values)[k] = 0;
-    ck_assert_int_eq(
-        gsw_matrix_from_csr(host, &matrix->grid, &matrix->stencil, &t->csr, &t->matrix),
-        GSW_SUCCESS);
-    gsw_problem_destroy(problem);
+    must(host, gsw_matrix_from_csr(host, &matrix->grid, &matrix->stencil, &t->csr, &t->matrix));
     t->system = (gsw_solve_system){.matrix = &t->matrix,
                                    .stream = stream,
                                    .method = method,
                                    .precond = precond,
                                    .rtol = WHOLE_RTOL,
                                    .max_iterations = 500};
-    if (device != NULL) {
-        ck_assert_int_eq(gsw_matrix_upload(device, &t->matrix, &t->uploaded), GSW_SUCCESS);
-        t->system.device = &t->uploaded.csr;
-    }
-    t->b = oracle_vector(GSW_F64, 21, t->points);
-    t->x = oracle_vector(GSW_F64, 22, t->points);
-    t->r = oracle_vector(GSW_F64, 23, t->points);
-}
-
-static void free_whole(whole_trial *t) {
     if (device != NULL)
-        gsw_matrix_release(device, &t->uploaded);
-    gsw_csr_free(&t->csr);
-    free(t->b);
-    free(t->x);
-    free(t->r);
+        t->system.device = &keep_there(device, &t->matrix)->csr;
+    t->b = keep_random(21, t->points);
+    t->x = keep_random(22, t->points);
+    t->r = keep_random(23, t->points);
 }
 
 static double whole_residual(whole_trial *t) {
-    ck_assert_int_eq(gsw_residual(host, &t->matrix, GSW_F64, t->b, t->x, t->r), GSW_SUCCESS);
+    must(host, gsw_residual(host, &t->matrix, GSW_F64, t->b, t->x, t->r));
     return vector_norm(t->points, t->r) / vector_norm(t->points, t->b);
 }
 
 static void solve_whole_here(whole_trial *t) {
-    const gsw_factor_options wanted = {.size = sizeof wanted,
-                                       .kind = (gsw_factor_kind)t->system.precond};
+    const gsw_factor_options wanted = {.kind = (gsw_factor_kind)t->system.precond};
     const gsw_krylov_options options = {
         .size = sizeof options, .rtol = t->system.rtol, .max_iterations = t->system.max_iterations};
     gsw_factor *factor = NULL;
     gsw_krylov_result result = {.size = sizeof result};
     if (t->system.precond != GSW_SOLVE_NO_PRECOND)
-        ck_assert_int_eq(gsw_factor_create(host, &t->matrix, &wanted, &factor), GSW_SUCCESS);
+        factor = keep_factor(host, &t->matrix, wanted);
     memset(t->x, 0, (size_t)t->points * sizeof *t->x);
-    ck_assert_int_eq(
-        solve_krylov(host, t->system.method, &t->matrix, factor, &options, t->b, t->x, &result),
-        GSW_SUCCESS);
+    must(host,
+         solve_krylov(host, t->system.method, &t->matrix, factor, &options, t->b, t->x, &result));
     t->iterations = result.iterations;
-    gsw_factor_destroy(factor);
 }
 
 /* Solves from x = 0 with a rival that is open, and brings x back. */
@@ -455,18 +391,13 @@ static gsw_solve_outcome solve_whole(whole_trial *t, const gsw_solve_rival *riva
     void *b = t->b, *x = t->x;
     memset(t->x, 0, bytes);
     if (rival->on_device) {
-        ck_assert_int_eq(gsw_memory_alloc(device, bytes, &b), GSW_SUCCESS);
-        ck_assert_int_eq(gsw_memory_alloc(device, bytes, &x), GSW_SUCCESS);
-        ck_assert_int_eq(gsw_memory_upload(device, b, t->b, bytes), GSW_SUCCESS);
-        ck_assert_int_eq(gsw_memory_upload(device, x, t->x, bytes), GSW_SUCCESS);
+        b = keep_upload(device, t->b, bytes);
+        x = keep_upload(device, t->x, bytes);
     }
     ck_assert_msg(rival->solve(state, b, x, &outcome, message, sizeof message) == 0, "%s: %s",
                   rival->name, message);
-    if (rival->on_device) {
-        ck_assert_int_eq(gsw_memory_download(device, t->x, x, bytes), GSW_SUCCESS);
-        gsw_memory_free(device, x);
-        gsw_memory_free(device, b);
-    }
+    if (rival->on_device)
+        download(device, t->x, x, bytes);
     return outcome;
 }
 
@@ -553,7 +484,6 @@ START_TEST(whole_solves_take_as_many_iterations) {
     for (int i = 0; i < count; i++)
         if (rivals[i].precond == NULL)
             try_whole(&t, &rivals[i], whole_solves[_i].problem);
-    free_whole(&t);
 }
 END_TEST
 
@@ -601,7 +531,7 @@ static void try_multigrid(whole_trial *t, const gsw_solve_rival *rival, const ch
     void *state = open_whole(t, rival, where);
     if (state == NULL)
         return;
-    double *wanted = oracle_vector(GSW_F64, 24, t->points);
+    double *wanted = keep_random(24, t->points);
     for (int run = 0; run < 2; run++) {
         for (int64_t i = 0; i < t->points; i++)
             t->b[i] = run == 0 ? t->b[i] : (double)(1 + i % 3);
@@ -620,7 +550,6 @@ static void try_multigrid(whole_trial *t, const gsw_solve_rival *rival, const ch
                       residual);
         ck_assert_msg(error <= 1e-7, "%s, %s: error %g", rival->name, where, error);
     }
-    free(wanted);
     rival->close(state);
 }
 
@@ -633,7 +562,6 @@ START_TEST(multigrids_solve) {
     for (int i = 0; i < count; i++)
         if (rivals[i].precond != NULL)
             try_multigrid(&t, &rivals[i], multigrid_solves[_i].problem, multigrid_solves[_i].most);
-    free_whole(&t);
 }
 END_TEST
 
@@ -663,7 +591,6 @@ START_TEST(multigrids_tell_their_settings) {
         tried++;
     }
     printf("rivals: %d multigrids are in this build and can run here\n", tried);
-    free_whole(&t);
 }
 END_TEST
 
@@ -721,7 +648,6 @@ START_TEST(whole_solves_tell_how_they_end) {
         }
         if (rivals[i].close != NULL)
             rivals[i].close(state);
-        free_whole(&t);
     }
 }
 END_TEST
@@ -751,7 +677,6 @@ START_TEST(whole_solves_refuse_bad_systems) {
                           "%s took bad system %d", rivals[i].name, which);
             ck_assert_msg(message[0] != '\0', "%s does not say why", rivals[i].name);
             ck_assert_ptr_null(state);
-            free_whole(&t);
         }
     }
 }
@@ -789,17 +714,16 @@ START_TEST(runs_are_timed) {
         ck_assert_int_eq(gsw_device_time(NULL, count_call, &calls, 1, 1, 0, NULL, 0, times), -1);
         return;
     }
-    void *x = NULL;
-    ck_assert_int_eq(gsw_memory_alloc(device, sizeof fetched, &x), GSW_SUCCESS);
+    void *x = keep_room(device, sizeof fetched);
     for (int cold = 0; cold < 2; cold++) {
         calls = 0;
-        ck_assert_int_eq(gsw_memory_set(device, x, 0, sizeof fetched), GSW_SUCCESS);
+        must(device, gsw_memory_set(device, x, 0, sizeof fetched));
         ck_assert_int_eq(
             gsw_device_time(stream, count_call, &calls, 2, 5, cold, x, sizeof fetched, times), 0);
         ck_assert_int_eq(calls, 7);
         for (int k = 0; k < 5; k++)
             ck_assert(times[k] >= 0 && times[k] < 1000);
-        ck_assert_int_eq(gsw_memory_download(device, fetched, x, sizeof fetched), GSW_SUCCESS);
+        download(device, fetched, x, sizeof fetched);
         for (int k = 0; k < 100; k++)
             ck_assert(isnan(fetched[k]));
     }
@@ -807,7 +731,6 @@ START_TEST(runs_are_timed) {
     ck_assert_int_eq(gsw_device_time(stream, refuse_third_call, &calls, 1, 5, 0, NULL, 0, times),
                      -1);
     ck_assert_int_eq(calls, 3);
-    gsw_memory_free(device, x);
 }
 END_TEST
 
