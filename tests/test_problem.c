@@ -7,6 +7,7 @@
 #include <check.h>
 #include <gridsweep/gridsweep.h>
 
+#include "keep.h"
 #include "suite.h"
 
 static const struct {
@@ -38,8 +39,7 @@ static const struct {
 static gsw_problem *make(const char *text) {
     gsw_problem *problem = NULL;
     ck_assert_msg(gsw_problem_parse(NULL, text, NULL, &problem) == GSW_SUCCESS, "%s", text);
-    ck_assert_ptr_nonnull(problem);
-    return problem;
+    return keep(KEPT_PROBLEM, NULL, problem);
 }
 
 /* Row of the neighbour at offset e, or -1 outside the grid. */
@@ -79,7 +79,6 @@ START_TEST(pattern_and_symmetry) {
                 other >= 0 && value(m, row, e) != value(m, other, m->stencil.count - 1 - e);
         }
     ck_assert(cases[_i].symmetric ? asymmetric == 0 : asymmetric > 0);
-    gsw_problem_destroy(problem);
 }
 END_TEST
 
@@ -98,7 +97,6 @@ START_TEST(diagonals_dominate) {
         strict += diagonal > off * (1.0 + 1e-14);
     }
     ck_assert_int_gt(strict, 0);
-    gsw_problem_destroy(problem);
 }
 END_TEST
 
@@ -110,7 +108,6 @@ static double inner_row_sum(const char *text) {
     double sum = 0.0;
     for (int32_t e = 0; e < m->stencil.count; e++)
         sum += value(m, row, e);
-    gsw_problem_destroy(problem);
     return sum;
 }
 
@@ -133,7 +130,6 @@ static double entry(const char *text, gsw_offset offset) {
     ck_assert_int_ge(e, 0);
     double found =
         value(m, gsw_grid_row(&m->grid, m->grid.nx / 2, m->grid.ny / 2, m->grid.nz / 2), e);
-    gsw_problem_destroy(problem);
     return found;
 }
 
@@ -175,7 +171,6 @@ START_TEST(lognormal_has_contrast_and_one_well) {
     ck_assert_double_ge(low, 1e-3);
     ck_assert_double_le(high, 2e3);
     ck_assert_double_gt(high / low, 1e4);
-    gsw_problem_destroy(problem);
 }
 END_TEST
 
@@ -184,25 +179,19 @@ START_TEST(values_do_not_depend_on_threads) {
     for (size_t t = 0; t < 2; t++) {
         gsw_problem *first = NULL;
         for (int threads = 1; threads <= 7; threads += 2) {
-            gsw_context_options options = {
-                .size = sizeof options, .backend = GSW_BACKEND_CPU, .threads = threads};
-            gsw_context *context = NULL;
+            gsw_context *context = oracle_context(threads);
             gsw_problem *problem = NULL;
-            ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
-            ck_assert_int_eq(gsw_problem_parse(context, texts[t], NULL, &problem), GSW_SUCCESS);
+            must(context, gsw_problem_parse(context, texts[t], NULL, &problem));
+            keep(KEPT_PROBLEM, NULL, problem);
             gsw_context_destroy(context);
-            if (first == NULL) {
+            if (first == NULL)
                 first = problem;
-                continue;
-            }
             const gsw_matrix *a = gsw_problem_matrix(first), *b = gsw_problem_matrix(problem);
             for (int32_t e = 0; e < a->stencil.count; e++)
                 ck_assert_int_eq(memcmp(a->array.values[e], b->array.values[e],
                                         (size_t)points(a) * sizeof(double)),
                                  0);
-            gsw_problem_destroy(problem);
         }
-        gsw_problem_destroy(first);
     }
 }
 END_TEST
@@ -241,8 +230,6 @@ START_TEST(seeds_make_different_matrices) {
     for (int64_t row = 0; row < 120; row++)
         differ += value(gsw_problem_matrix(a), row, 3) != value(gsw_problem_matrix(b), row, 3);
     ck_assert_int_gt(differ, 110);
-    gsw_problem_destroy(a);
-    gsw_problem_destroy(b);
 }
 END_TEST
 
@@ -313,24 +300,21 @@ START_TEST(malformed_specifications_are_refused) {
 END_TEST
 
 START_TEST(messages_name_what_is_wrong) {
-    gsw_context *context = NULL;
+    gsw_context *context = keep_context(1);
     gsw_problem *problem = NULL;
-    gsw_context_options options = {.size = sizeof options, .backend = GSW_BACKEND_CPU};
-    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
     gsw_problem_parse(context, "laplace:8x8x8", NULL, &problem);
-    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "laplace"));
-    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "lognormal"));
+    must_say(context, "laplace");
+    must_say(context, "lognormal");
     gsw_problem_parse(context, "random:x1:8x8", NULL, &problem);
-    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "seed"));
+    must_say(context, "seed");
     gsw_problem_create(context, "poisson", &(gsw_grid){3, -1, 2}, NULL, &problem);
-    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "-1"));
-    gsw_context_destroy(context);
+    must_say(context, "-1");
 }
 END_TEST
 
 int main(void) {
     Suite *suite = suite_create("problem");
-    TCase *tc = suite_case(suite, "problem", 120, NULL, NULL);
+    TCase *tc = suite_case(suite, "problem", 120, NULL, keep_release_all);
     TESTS(tc, inner_row_sums, known_coefficients, lognormal_has_contrast_and_one_well,
           values_do_not_depend_on_threads, random_takes_any_stencil, seeds_make_different_matrices,
           random_vector_is_uniform_and_pinned, malformed_specifications_are_refused,
