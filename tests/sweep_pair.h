@@ -94,6 +94,12 @@ typedef struct recipe {
     int by_cpu; /* what is expected of a factor is what the CPU computes */
 } recipe;
 
+/* Arrays in fp64, with a second matrix. */
+static inline recipe recipe_of(gsw_grid grid, const gsw_stencil *stencil, oracle_diagonal diagonal,
+                               int64_t seed) {
+    return (recipe){.grid = grid, .stencil = stencil, .diagonal = diagonal, .seed = (uint64_t)seed};
+}
+
 /* The matrix of a recipe on the host and in the memory of the backend, and a second one like it: U
  * of kind LU. */
 typedef struct problem {

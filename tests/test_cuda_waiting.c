@@ -41,11 +41,8 @@ START_TEST(contexts_on_streams_do_not_disturb_each_other) {
         c[k] = contexts_open(1, streams[k]);
     }
     for (int k = 0; k < SYSTEMS; k++) {
-        const recipe r = {.grid = grids[k],
-                          .stencil = oracle_stencil(stencils[k], NULL),
-                          .diagonal = ORACLE_ANY_SIGN,
-                          .seed = 3,
-                          .by_cpu = 1};
+        recipe r = recipe_of(grids[k], oracle_stencil(stencils[k], NULL), ORACLE_ANY_SIGN, 3);
+        r.by_cpu = 1;
         const gsw_factor_options options = {
             .size = sizeof options, .kind = kinds[k], .omega = OMEGA};
         problems[k] = problem_open_in(&c[k % own], &r);
@@ -147,11 +144,9 @@ static const struct {
 START_TEST(solves_with_factors_are_captured_in_a_graph) {
     cudaStream_t stream = make_stream();
     contexts c = contexts_open(1, stream);
-    recipe r = {.grid = {40, 37, 21},
-                .stencil = oracle_stencil(captured[_i].stencil, NULL),
-                .diagonal = ORACLE_ANY_SIGN,
-                .seed = 3,
-                .by_cpu = 1};
+    recipe r = recipe_of((gsw_grid){40, 37, 21}, oracle_stencil(captured[_i].stencil, NULL),
+                         ORACLE_ANY_SIGN, 3);
+    r.by_cpu = 1;
     const gsw_factor_options options = {.size = sizeof options,
                                         .kind = captured[_i].kind,
                                         .factor_type = captured[_i].factor_type,
@@ -372,13 +367,10 @@ static const gsw_grid block_grids[] = {
 START_TEST(any_number_of_blocks_gives_the_same_bits) {
     for (int i = 0; i < LENGTH(block_grids) * SOLVES; i++) {
         const int g = i / SOLVES, s = i % SOLVES;
-        recipe r = {.grid = block_grids[g],
-                    .stencil = oracle_stencil(_i, NULL),
-                    .layout = (g + 1) % 3,
-                    .diagonal = ORACLE_ANY_SIGN,
-                    .seed = 3,
-                    .alone = 1,
-                    .by_cpu = 1};
+        recipe r = recipe_of(block_grids[g], oracle_stencil(_i, NULL), ORACLE_ANY_SIGN, 3);
+        r.layout = (g + 1) % 3;
+        r.alone = 1;
+        r.by_cpu = 1;
         const gsw_factor_options options = {
             .size = sizeof options, .kind = s % 2 ? GSW_DILU : GSW_ILU0, .transpose = s / 2};
         check_blocks(&r, NULL, s, 1);

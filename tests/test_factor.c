@@ -22,13 +22,10 @@ static int check_case(gsw_grid grid, const gsw_stencil *stencil, int k, int type
     gsw_factor_options options;
     if (!options_at(k, type, stencil, &options))
         return 0;
-    const recipe r = {.grid = grid,
-                      .stencil = stencil,
-                      .layout = variant % LAYOUTS,
-                      .values = values_for(type, variant),
-                      .diagonal = diagonal_for(options.kind),
-                      .seed = (uint64_t)variant + 1,
-                      .alone = options.kind != GSW_FACTOR_LU};
+    recipe r = recipe_of(grid, stencil, diagonal_for(options.kind), variant + 1);
+    r.layout = variant % LAYOUTS;
+    r.values = values_for(type, variant);
+    r.alone = options.kind != GSW_FACTOR_LU;
     problem q = problem_open(&r);
     check_options(&q, &options, count, variant);
     problem_close(&q);
@@ -81,11 +78,8 @@ START_TEST(sweeps_are_the_two_halves) {
     for (int g = _i % stride; g < oracle_grid_count(); g += stride)
         for (int k = 0; k < LENGTH(kinds); k++) {
             const gsw_factor_options options = {.size = sizeof options, .kind = kinds[k]};
-            const recipe r = {.grid = oracle_grid(g),
-                              .stencil = oracle_stencil(_i, NULL),
-                              .layout = g % LAYOUTS,
-                              .diagonal = ORACLE_ANY_SIGN,
-                              .seed = (uint64_t)g + 1};
+            recipe r = recipe_of(oracle_grid(g), oracle_stencil(_i, NULL), ORACLE_ANY_SIGN, g + 1);
+            r.layout = g % LAYOUTS;
             problem q = problem_open(&r);
             pair p = pair_open(&q, &options);
             ck_assert_int_eq(gsw_factor_sweeps(p.here[0]), 2);
@@ -203,12 +197,10 @@ START_TEST(extracted_factors_equal_the_textbook) {
                  : k >= OPTIONS ? options.unit_diagonal
                                 : g % 5 > 0))
                 continue;
-            const recipe r = {.grid = oracle_grid(g),
-                              .stencil = oracle_stencil(_i, NULL),
-                              .layout = (g + k / 4) % LAYOUTS,
-                              .values = types[t].factor,
-                              .diagonal = diagonal_for(options.kind),
-                              .seed = (uint64_t)k + 3};
+            recipe r = recipe_of(oracle_grid(g), oracle_stencil(_i, NULL),
+                                 diagonal_for(options.kind), k + 3);
+            r.layout = (g + k / 4) % LAYOUTS;
+            r.values = types[t].factor;
             problem q = problem_open(&r);
             pair p = pair_open(&q, &options);
             check_extraction(&p, g % 2 ? GSW_I32 : GSW_I64);
@@ -293,12 +285,10 @@ START_TEST(arrays_may_be_unaligned) {
     for (int i = 0; i < oracle_stencil_count(); i += wide_stride()) {
         for (int k = 0; k < LAYOUTS * TYPES; k++) {
             const int t = k / LAYOUTS;
-            const recipe r = {.grid = {37, 11, 6},
-                              .stencil = oracle_stencil(i, NULL),
-                              .layout = k % LAYOUTS,
-                              .values = types[t].factor,
-                              .diagonal = ORACLE_ANY_SIGN,
-                              .seed = 3};
+            recipe r =
+                recipe_of((gsw_grid){37, 11, 6}, oracle_stencil(i, NULL), ORACLE_ANY_SIGN, 3);
+            r.layout = k % LAYOUTS;
+            r.values = types[t].factor;
             shifted shift;
             problem q = problem_open(&r);
             shift_matrix(&q, &shift);
@@ -349,13 +339,10 @@ START_TEST(refactor_is_a_new_factor) {
         gsw_factor_options options;
         if (!options_at(k / TYPES, t, stencil, &options))
             continue;
-        recipe r = {.grid = {19, 7, 5},
-                    .stencil = stencil,
-                    .layout = k % LAYOUTS,
-                    .values = types[t].factor,
-                    .diagonal = diagonal_for(options.kind),
-                    .seed = 1,
-                    .by_cpu = k % wide_stride() != _i % wide_stride()};
+        recipe r = recipe_of((gsw_grid){19, 7, 5}, stencil, diagonal_for(options.kind), 1);
+        r.layout = k % LAYOUTS;
+        r.values = types[t].factor;
+        r.by_cpu = k % wide_stride() != _i % wide_stride();
         problem old = problem_open(&r);
         r.layout = (k + 1) % LAYOUTS;
         r.seed = 2;
@@ -383,14 +370,11 @@ START_TEST(large_grids_equal_the_cpu) {
     for (int g = 0; g < LENGTH(large); g++) {
         const int many = oracle_points(&large[g]) > MANY_POINTS;
         const int t = (g + _i) % TYPES;
-        const recipe r = {.grid = large[g],
-                          .stencil = stencil,
-                          .layout = g % 2,
-                          .values = types[many ? 0 : t].factor,
-                          .diagonal = ORACLE_POSITIVE,
-                          .seed = 2,
-                          .alone = 1,
-                          .by_cpu = 1};
+        recipe r = recipe_of(large[g], stencil, ORACLE_POSITIVE, 2);
+        r.layout = g % 2;
+        r.values = types[many ? 0 : t].factor;
+        r.alone = 1;
+        r.by_cpu = 1;
         problem q = problem_open_in(&c, &r);
         for (int k = 0; k < (many ? 3 : LENGTH(kinds)); k++) {
             const gsw_factor_options options = {.size = sizeof options,
@@ -412,13 +396,9 @@ END_TEST
  * the first. */
 static void check_sweeps(gsw_grid grid, const gsw_stencil *stencil, uint64_t seed, int more) {
     static const gsw_factor_kind kinds[] = {GSW_SSOR, GSW_FACTOR_LOWER};
-    const recipe r = {.grid = grid,
-                      .stencil = stencil,
-                      .values = GSW_F64,
-                      .diagonal = ORACLE_POSITIVE,
-                      .seed = seed,
-                      .alone = 1,
-                      .by_cpu = 1};
+    recipe r = recipe_of(grid, stencil, ORACLE_POSITIVE, seed);
+    r.alone = 1;
+    r.by_cpu = 1;
     contexts c = contexts_open(4, NULL);
     problem q = problem_open_in(&c, &r);
     for (int k = 0; k < LENGTH(kinds); k++) {
@@ -622,11 +602,8 @@ START_TEST(every_nan_is_a_nan) {
             gsw_factor_options options;
             if (!options_at(k, t, oracle_stencil(_i, NULL), &options))
                 continue;
-            const recipe r = {.grid = grids[g],
-                              .stencil = oracle_stencil(_i, NULL),
-                              .values = types[t].factor,
-                              .diagonal = diagonal_for(options.kind),
-                              .seed = 4};
+            recipe r = recipe_of(grids[g], oracle_stencil(_i, NULL), diagonal_for(options.kind), 4);
+            r.values = types[t].factor;
             problem q = problem_open(&r);
             pair p = pair_open(&q, &options);
             for (int pattern = 0; pattern < NANS; pattern++) {
@@ -664,11 +641,8 @@ static void scale_b(block *v, double factor) {
 START_TEST(denormal_inputs_count) {
     for (int t = 0; t < TYPES; t++) {
         const double least = 2 * (types[t].factor == GSW_F64 ? DBL_MIN : (double)FLT_MIN);
-        const recipe r = {.grid = {23, 11, 9},
-                          .stencil = oracle_stencil(_i, NULL),
-                          .values = types[t].factor,
-                          .diagonal = ORACLE_ANY_SIGN,
-                          .seed = 4};
+        recipe r = recipe_of((gsw_grid){23, 11, 9}, oracle_stencil(_i, NULL), ORACLE_ANY_SIGN, 4);
+        r.values = types[t].factor;
         problem q = problem_open(&r);
         scale_matrix(q.lower, least);
         scale_matrix(q.upper, least);
@@ -762,11 +736,9 @@ START_TEST(denormal_solutions_count) {
             gsw_factor_options options;
             if (!options_at(k, t, oracle_stencil(_i, NULL), &options))
                 continue;
-            const recipe r = {.grid = {23, 11, 9},
-                              .stencil = oracle_stencil(_i, NULL),
-                              .values = types[t].factor,
-                              .diagonal = diagonal_for(options.kind),
-                              .seed = 4};
+            recipe r = recipe_of((gsw_grid){23, 11, 9}, oracle_stencil(_i, NULL),
+                                 diagonal_for(options.kind), 4);
+            r.values = types[t].factor;
             problem q = problem_open(&r);
             pair p = pair_open(&q, &options);
             block v = block_open(&p, 1, 8);
@@ -1008,11 +980,8 @@ START_TEST(bad_pivots_are_shifted_as_on_the_cpu) {
     for (int kind = GSW_ILU0; kind <= GSW_JACOBI; kind++) {
         for (int g = 0; g < LENGTH(pivot_grids); g++) {
             const int t = (g + kind) % TYPES;
-            const recipe r = {.grid = pivot_grids[g],
-                              .stencil = oracle_stencil(_i, NULL),
-                              .values = types[t].factor,
-                              .diagonal = ORACLE_POSITIVE,
-                              .seed = 3};
+            recipe r = recipe_of(pivot_grids[g], oracle_stencil(_i, NULL), ORACLE_POSITIVE, 3);
+            r.values = types[t].factor;
             const gsw_factor_options options = {.size = sizeof options,
                                                 .kind = (gsw_factor_kind)kind,
                                                 .transpose = g % 2,
@@ -1109,11 +1078,8 @@ END_TEST
 /* The message names the lowest row with a coupling outside the stencil, and the context remains
  * usable. */
 START_TEST(couplings_outside_the_stencil_are_refused) {
-    const recipe r = {.grid = {9, 8, 7},
-                      .stencil = oracle_stencil(2, NULL),
-                      .layout = 1,
-                      .diagonal = ORACLE_POSITIVE,
-                      .seed = 2};
+    recipe r = recipe_of((gsw_grid){9, 8, 7}, oracle_stencil(2, NULL), ORACLE_POSITIVE, 2);
+    r.layout = 1;
     const gsw_factor_options options = {
         .size = sizeof options, .omega = OMEGA, .kind = (gsw_factor_kind)_i};
     problem good = problem_open(&r);
@@ -1250,11 +1216,8 @@ START_TEST(what_a_bad_row_stores_is_named) {
 END_TEST
 
 START_TEST(ic0_needs_a_symmetric_stencil) {
-    const recipe r = {.grid = {5, 4, 3},
-                      .stencil = oracle_stencil(_i, NULL),
-                      .diagonal = ORACLE_POSITIVE,
-                      .seed = 2,
-                      .alone = 1};
+    recipe r = recipe_of((gsw_grid){5, 4, 3}, oracle_stencil(_i, NULL), ORACLE_POSITIVE, 2);
+    r.alone = 1;
     const gsw_factor_options options = {.size = sizeof options, .kind = GSW_IC0};
     problem q = problem_open(&r);
     pair p = pair_of(&q, &options);

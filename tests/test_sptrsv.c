@@ -126,6 +126,13 @@ END_TEST
 
 /* ---- the other algorithms against the reference ---- */
 
+/* One random matrix with diagonals of any sign, as arrays in fp64. */
+static recipe one_matrix(gsw_grid grid, const gsw_stencil *stencil, int64_t seed) {
+    recipe r = recipe_of(grid, stencil, ORACLE_ANY_SIGN, seed);
+    r.alone = 1;
+    return r;
+}
+
 /* All eight solves, or the first of them, of one matrix that is stored in so many ways. Vectors
  * have either alignment. */
 static int check_stored(const problem *q, int ways, gsw_dtype type, gsw_algorithm algorithm,
@@ -171,13 +178,9 @@ static int check_matrix(gsw_grid grid, const gsw_stencil *stencil, uint64_t seed
     for (int t = 0; t < type_count; t++) {
         problem q[3];
         for (int k = 0; k < layout_count; k++) {
-            const recipe r = {.grid = grid,
-                              .stencil = stencil,
-                              .layout = stored[k],
-                              .values = pairs_of_types[t].values,
-                              .diagonal = ORACLE_ANY_SIGN,
-                              .seed = seed,
-                              .alone = 1};
+            recipe r = one_matrix(grid, stencil, seed);
+            r.layout = stored[k];
+            r.values = pairs_of_types[t].values;
             q[k] = problem_open(&r);
         }
         combinations += check_stored(q, layout_count, pairs_of_types[t].vectors, algorithm, solves);
@@ -230,13 +233,9 @@ START_TEST(pencil_equals_reference) {
     int combinations = 0;
     for (int g = _i % stride; g < oracle_grid_count(); g += stride) {
         const int t = g % 3;
-        recipe r = {.grid = oracle_grid(g),
-                    .stencil = oracle_stencil(_i, NULL),
-                    .layout = g % LAYOUTS,
-                    .values = pairs_of_types[t].values,
-                    .diagonal = ORACLE_ANY_SIGN,
-                    .seed = (uint64_t)g + 1,
-                    .alone = 1};
+        recipe r = one_matrix(oracle_grid(g), oracle_stencil(_i, NULL), g + 1);
+        r.layout = g % LAYOUTS;
+        r.values = pairs_of_types[t].values;
         if (!on_cuda())
             combinations +=
                 check_matrix(r.grid, r.stencil, r.seed, GSW_ALGORITHM_PENCIL, 3, 3, SOLVES);
@@ -257,12 +256,8 @@ END_TEST
 /* Lines of 2 to 20 points along x: many, in one plane and in several, and small planes. */
 START_TEST(short_lines_equal_the_reference) {
     for (int i = _i % short_stride(); i < ORACLE_SHORT_GRIDS; i += short_stride()) {
-        const recipe r = {.grid = oracle_short_grid(i),
-                          .stencil = oracle_stencil(_i, NULL),
-                          .values = i % 2 ? GSW_F32 : GSW_F64,
-                          .diagonal = ORACLE_ANY_SIGN,
-                          .seed = (uint64_t)i + 1,
-                          .alone = 1};
+        recipe r = one_matrix(oracle_short_grid(i), oracle_stencil(_i, NULL), i + 1);
+        r.values = i % 2 ? GSW_F32 : GSW_F64;
         check_recipe(&r, i % 4 == 3 ? GSW_F32 : GSW_F64, GSW_ALGORITHM_LINE, SOLVES);
     }
 }
@@ -274,14 +269,10 @@ START_TEST(triangles_equal_reference) {
     for (int g = _i % stride; g < oracle_grid_count(); g += stride)
         for (int k = 0; k < 6; k++) {
             const int t = k % 3;
-            const recipe r = {.grid = oracle_grid(g),
-                              .stencil = oracle_stencil(_i, NULL),
-                              .layout = 1 + (g + t) % 2,
-                              .triangle = k < 3 ? LOWER_TRIANGLE : UPPER_TRIANGLE,
-                              .values = pairs_of_types[t].values,
-                              .diagonal = ORACLE_ANY_SIGN,
-                              .seed = (uint64_t)(g + 1),
-                              .alone = 1};
+            recipe r = one_matrix(oracle_grid(g), oracle_stencil(_i, NULL), g + 1);
+            r.layout = 1 + (g + t) % 2;
+            r.triangle = k < 3 ? LOWER_TRIANGLE : UPPER_TRIANGLE;
+            r.values = pairs_of_types[t].values;
             check_recipe(&r, pairs_of_types[t].vectors, GSW_ALGORITHM_LINE, SOLVES);
         }
 }
@@ -308,14 +299,10 @@ START_TEST(couplings_may_be_missing) {
     const int stride = wide_stride();
     for (int g = _i % stride; g < oracle_grid_count(); g += stride)
         for (int triangle = WHOLE; triangle < TRIANGLES; triangle++) {
-            const recipe r = {.grid = oracle_grid(g),
-                              .stencil = oracle_stencil(_i, NULL),
-                              .layout = 1 + (g + triangle) % 2,
-                              .triangle = triangle,
-                              .missing = 2 + g % 5,
-                              .diagonal = ORACLE_ANY_SIGN,
-                              .seed = 9,
-                              .alone = 1};
+            recipe r = one_matrix(oracle_grid(g), oracle_stencil(_i, NULL), 9);
+            r.layout = 1 + (g + triangle) % 2;
+            r.triangle = triangle;
+            r.missing = 2 + g % 5;
             problem q = problem_open(&r);
             check_solves(&q, GSW_F64, GSW_ALGORITHM_LINE, SOLVES);
             double *b = oracle_vector(GSW_F64, 8, q.n);
@@ -330,11 +317,7 @@ END_TEST
 /* Without the array of the diagonal only solves with a unit diagonal end in numbers. */
 START_TEST(arrays_may_be_null) {
     for (int k = 0; k < oracle_stencil_count(); k += short_stride()) {
-        const recipe r = {.grid = {19, 7, 5},
-                          .stencil = oracle_stencil(k, NULL),
-                          .diagonal = ORACLE_ANY_SIGN,
-                          .seed = 9,
-                          .alone = 1};
+        const recipe r = one_matrix((gsw_grid){19, 7, 5}, oracle_stencil(k, NULL), 9);
         const int32_t center = r.stencil->center;
         problem q = problem_open(&r);
         for (int32_t e = 0; e < r.stencil->count; e++)
@@ -362,13 +345,9 @@ END_TEST
 START_TEST(arrays_may_be_unaligned) {
     for (int k = 0; k < oracle_stencil_count(); k += wide_stride())
         for (int t = 0; t < 9; t++) {
-            const recipe r = {.grid = {37, 11, 6},
-                              .stencil = oracle_stencil(k, NULL),
-                              .layout = t % 3,
-                              .values = pairs_of_types[t / 3].values,
-                              .diagonal = ORACLE_ANY_SIGN,
-                              .seed = 3,
-                              .alone = 1};
+            recipe r = one_matrix((gsw_grid){37, 11, 6}, oracle_stencil(k, NULL), 3);
+            r.layout = t % 3;
+            r.values = pairs_of_types[t / 3].values;
             shifted shift;
             problem q = problem_open(&r);
             shift_matrix(&q, &shift);
@@ -451,12 +430,8 @@ START_TEST(nan_and_infinity_go_where_the_reference_puts_them) {
         double *b = oracle_vector(GSW_F64, 6, oracle_points(grid));
         spoil_values(spoilt, b, trial);
         for (int l = 0; l < 3; l++) {
-            const recipe r = {.grid = *grid,
-                              .stencil = oracle_stencil(_i, NULL),
-                              .layout = l,
-                              .diagonal = ORACLE_ANY_SIGN,
-                              .seed = 4,
-                              .alone = 1};
+            recipe r = one_matrix(*grid, oracle_stencil(_i, NULL), 4);
+            r.layout = l;
             problem q = problem_open(&r);
             oracle_free(q.lower);
             q.lower = oracle_convert(spoilt, &layouts[l]);
@@ -534,11 +509,7 @@ END_TEST
 /* ---- several right-hand sides ---- */
 
 START_TEST(right_hand_sides_are_independent) {
-    const recipe r = {.grid = {11, 6, 4},
-                      .stencil = oracle_stencil(2, NULL),
-                      .diagonal = ORACLE_ANY_SIGN,
-                      .seed = 2,
-                      .alone = 1};
+    const recipe r = one_matrix((gsw_grid){11, 6, 4}, oracle_stencil(2, NULL), 2);
     problem q = problem_open(&r);
     for (int algorithm = GSW_ALGORITHM_AUTO; algorithm <= GSW_ALGORITHM_PENCIL; algorithm++) {
         const pair p = pair_direct(&q, 1, GSW_F64, (gsw_algorithm)algorithm);
