@@ -53,4 +53,9 @@ static inline void expect_refusal(gsw_status status, gsw_status expected, const 
     must_refuse(context, status, expected, words);
 }
 
+/* The same of a call with an argument that may not be. */
+static inline void expect_rejection(gsw_status status, const char *words) {
+    expect_refusal(status, GSW_ERROR_INVALID_ARGUMENT, words);
+}
+
 #endif

@@ -23,6 +23,9 @@
                       gsw_status_name(must_status_), gsw_context_message(where));                  \
     } while (0)
 
+/* A call with an argument that may not be. */
+#define must_reject(call) ck_assert_int_eq((call), GSW_ERROR_INVALID_ARGUMENT)
+
 /* The message of a context contains the words. */
 static inline void must_say(gsw_context *where, const char *words) {
     ck_assert_msg(strstr(gsw_context_message(where), words) != NULL, "'%s' does not say '%s'",

@@ -246,8 +246,7 @@ START_TEST(bad_extents_are_refused) {
     gsw_grid grid = {.nx = 77};
     gsw_stencil stencil;
     for (int i = 0; i < 4; i++) {
-        expect_refusal(gsw_detect(context, &csr, &bad[i], &grid, &stencil),
-                       GSW_ERROR_INVALID_ARGUMENT, "extents");
+        expect_rejection(gsw_detect(context, &csr, &bad[i], &grid, &stencil), "extents");
         ck_assert_int_eq(grid.nx, 77);
     }
 }
@@ -678,9 +677,9 @@ START_TEST(garbage_is_refused) {
     assert_refused(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1");
     gsw_grid grid;
     gsw_stencil stencil;
-    ck_assert_int_eq(gsw_detect(context, NULL, NULL, &grid, &stencil), GSW_ERROR_INVALID_ARGUMENT);
-    ck_assert_int_eq(gsw_detect(context, &good, NULL, NULL, &stencil), GSW_ERROR_INVALID_ARGUMENT);
-    ck_assert_int_eq(gsw_detect(context, &good, NULL, &grid, NULL), GSW_ERROR_INVALID_ARGUMENT);
+    must_reject(gsw_detect(context, NULL, NULL, &grid, &stencil));
+    must_reject(gsw_detect(context, &good, NULL, NULL, &stencil));
+    must_reject(gsw_detect(context, &good, NULL, &grid, NULL));
 }
 END_TEST
 
@@ -806,8 +805,8 @@ START_TEST(matrices_are_fitted) {
     const gsw_grid turned = {5, 6, 1};
     expect_refusal(gsw_matrix_fit(context, &csr, &turned, star, &matrix, &copy),
                    GSW_ERROR_NOT_A_GRID, "the matrix is no 5 x 6 x 1 grid, but a 6 x 5 x 1 grid");
-    expect_refusal(gsw_matrix_fit(context, &zeros, NULL, star, &matrix, &copy),
-                   GSW_ERROR_INVALID_ARGUMENT, "without its grid");
+    expect_rejection(gsw_matrix_fit(context, &zeros, NULL, star, &matrix, &copy),
+                     "without its grid");
     ck_assert_int_eq(matrix.grid.nx, 77);
     ck_assert_int_eq(copy.rows, -1);
 }
@@ -895,8 +894,7 @@ START_TEST(missing_rows_are_named) {
     assert_refused(&csr, GSW_ERROR_NOT_A_GRID, words);
     gsw_grid grid;
     gsw_stencil stencil;
-    expect_refusal(gsw_detect(context, &csr, &recipe.grid, &grid, &stencil),
-                   GSW_ERROR_INVALID_ARGUMENT, words);
+    expect_rejection(gsw_detect(context, &csr, &recipe.grid, &grid, &stencil), words);
 }
 END_TEST
 

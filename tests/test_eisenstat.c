@@ -562,9 +562,9 @@ START_TEST(the_default_on_this_backend) {
     must(context,
          solve_in(GSW_EISENSTAT_AUTO, &s, GSW_BICGSTAB, (gsw_krylov_options){.rtol = 0}, &result));
     ck_assert_int_eq(result.eisenstat, 0);
-    expect_refusal(
+    expect_rejection(
         solve_in((gsw_eisenstat)3, &s, GSW_BICGSTAB, (gsw_krylov_options){.rtol = 0}, &result),
-        GSW_ERROR_INVALID_ARGUMENT, "eisenstat 3");
+        "eisenstat 3");
 }
 END_TEST
 

@@ -578,10 +578,9 @@ START_TEST(bad_arguments_are_refused) {
     options = (gsw_krylov_options){.size = sizeof options, .nullspace = GSW_NULLSPACE_CONSTANT};
     REFUSED("the constant vector is not in the null space", &options, 3, b, m.ldb, x, m.ldx,
             results);
-    ck_assert_int_eq(results[2].status, GSW_ERROR_INVALID_ARGUMENT);
-    ck_assert_int_eq(
-        gsw_krylov_many(context, (gsw_method)9, op, NULL, NULL, 3, b, m.ldb, x, m.ldx, NULL),
-        GSW_ERROR_INVALID_ARGUMENT);
+    must_reject(results[2].status);
+    must_reject(
+        gsw_krylov_many(context, (gsw_method)9, op, NULL, NULL, 3, b, m.ldb, x, m.ldx, NULL));
     /* No system: nothing to do. */
     must(context, gsw_krylov_many(context, GSW_CG, op, NULL, NULL, 0, NULL, 0, NULL, 0, NULL));
 }

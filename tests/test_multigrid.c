@@ -862,8 +862,7 @@ static gsw_multigrid *const no_hierarchy = NULL;
 
 static void refuse_option(const gsw_matrix *m, gsw_multigrid_options options, const char *word) {
     gsw_multigrid *mg = (gsw_multigrid *)(uintptr_t)&options;
-    expect_refusal(gsw_multigrid_create(context, m, &options, &mg), GSW_ERROR_INVALID_ARGUMENT,
-                   word);
+    expect_rejection(gsw_multigrid_create(context, m, &options, &mg), word);
     ck_assert_ptr_eq(mg, no_hierarchy);
 }
 
@@ -897,12 +896,10 @@ START_TEST(bad_matrices_are_refused) {
                   *wide = keep_matrix_of(&grid, &reaching, 1, ORACLE_POSITIVE);
     expect_refusal(gsw_multigrid_create(context, &wide->view, NULL, &mg), GSW_ERROR_UNSUPPORTED,
                    "reaches");
-    expect_refusal(gsw_multigrid_create(context, NULL, NULL, &mg), GSW_ERROR_INVALID_ARGUMENT,
-                   "matrix");
-    expect_refusal(gsw_multigrid_create(context, &m->view, NULL, NULL), GSW_ERROR_INVALID_ARGUMENT,
-                   "multigrid");
+    expect_rejection(gsw_multigrid_create(context, NULL, NULL, &mg), "matrix");
+    expect_rejection(gsw_multigrid_create(context, &m->view, NULL, NULL), "multigrid");
     mg = (gsw_multigrid *)m;
-    ck_assert_int_eq(gsw_multigrid_create(NULL, &m->view, NULL, &mg), GSW_ERROR_INVALID_ARGUMENT);
+    must_reject(gsw_multigrid_create(NULL, &m->view, NULL, &mg));
     ck_assert_ptr_null(mg);
     double *diagonal = m->arrays[stencil->center];
     const double kept = diagonal[123];
@@ -922,25 +919,19 @@ START_TEST(bad_matrices_are_refused) {
     diagonal[123] = kept;
     double *x = keep_zeros(800);
     mg = keep_multigrid(context, &m->view, (gsw_multigrid_options){0});
-    expect_refusal(gsw_multigrid_refactor(context, mg, &wide->view), GSW_ERROR_INVALID_ARGUMENT,
-                   "stencil");
+    expect_rejection(gsw_multigrid_refactor(context, mg, &wide->view), "stencil");
     must(context, gsw_multigrid_apply(context, mg, x, x));
     diagonal[123] = 0;
     expect_refusal(gsw_multigrid_refactor(context, mg, &m->view), GSW_ERROR_ZERO_PIVOT, "row 123");
-    expect_refusal(gsw_multigrid_apply(context, mg, x, x), GSW_ERROR_INVALID_ARGUMENT, "refactor");
+    expect_rejection(gsw_multigrid_apply(context, mg, x, x), "refactor");
     diagonal[123] = kept;
     must(context, gsw_multigrid_refactor(context, mg, &m->view));
-    expect_refusal(gsw_multigrid_apply(context, mg, NULL, x), GSW_ERROR_INVALID_ARGUMENT,
-                   "b is NULL");
-    expect_refusal(gsw_multigrid_apply(context, mg, x, NULL), GSW_ERROR_INVALID_ARGUMENT,
-                   "x is NULL");
-    expect_refusal(gsw_multigrid_apply(context, mg, x, x + 1), GSW_ERROR_INVALID_ARGUMENT,
-                   "overlap");
+    expect_rejection(gsw_multigrid_apply(context, mg, NULL, x), "b is NULL");
+    expect_rejection(gsw_multigrid_apply(context, mg, x, NULL), "x is NULL");
+    expect_rejection(gsw_multigrid_apply(context, mg, x, x + 1), "overlap");
     gsw_csr csr;
-    expect_refusal(gsw_multigrid_extract(context, mg, 0, GSW_MULTIGRID_MATRIX, &csr),
-                   GSW_ERROR_INVALID_ARGUMENT, "level 0");
-    expect_refusal(gsw_multigrid_extract(context, mg, 9, GSW_MULTIGRID_MATRIX, &csr),
-                   GSW_ERROR_INVALID_ARGUMENT, "level 9");
+    expect_rejection(gsw_multigrid_extract(context, mg, 0, GSW_MULTIGRID_MATRIX, &csr), "level 0");
+    expect_rejection(gsw_multigrid_extract(context, mg, 9, GSW_MULTIGRID_MATRIX, &csr), "level 9");
     must(context, gsw_multigrid_extract(context, mg, 1, GSW_MULTIGRID_MATRIX, &csr));
     gsw_csr_free(&csr);
     gsw_multigrid_destroy(NULL);

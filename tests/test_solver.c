@@ -205,12 +205,11 @@ START_TEST(bad_arguments_are_refused) {
     gsw_solver *solver;
     gsw_solver_options options = {.size = sizeof options, .precond = (gsw_precond)8};
     double b[20], x[20];
-    ck_assert_int_eq(gsw_solver_create(context, NULL, NULL, &solver), GSW_ERROR_INVALID_ARGUMENT);
+    must_reject(gsw_solver_create(context, NULL, NULL, &solver));
     must_refuse(context, gsw_solver_create(context, &c->view, &options, &solver),
                 GSW_ERROR_INVALID_ARGUMENT, "precond 8 is unknown");
     options = (gsw_solver_options){.size = sizeof options, .method = (gsw_solver_method)5};
-    ck_assert_int_eq(gsw_solver_create(context, &c->view, &options, &solver),
-                     GSW_ERROR_INVALID_ARGUMENT);
+    must_reject(gsw_solver_create(context, &c->view, &options, &solver));
     ck_assert_ptr_null(solver);
     must(context, gsw_solver_create(context, &c->view, NULL, &solver));
     for (int i = 0; i < 20; i++)
@@ -218,8 +217,8 @@ START_TEST(bad_arguments_are_refused) {
     gsw_solver_report r = {.size = sizeof r};
     ck_assert_int_eq(gsw_solver_solve(context, solver, b, x, &r), GSW_ERROR_NON_FINITE);
     ck_assert_int_eq(r.attempts, 1);
-    ck_assert_int_eq(gsw_solver_solve(context, NULL, b, x, NULL), GSW_ERROR_INVALID_ARGUMENT);
-    ck_assert_int_eq(gsw_solver_solve(context, solver, b, b, NULL), GSW_ERROR_INVALID_ARGUMENT);
+    must_reject(gsw_solver_solve(context, NULL, b, x, NULL));
+    must_reject(gsw_solver_solve(context, solver, b, b, NULL));
     gsw_solver_destroy(solver);
     gsw_solver_destroy(NULL);
 }
