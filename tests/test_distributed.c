@@ -269,6 +269,13 @@ static void run_all(int processes, int jitter, system_of_test *s) {
         ck_assert_msg(s->status[r] == GSW_SUCCESS, "process %d: %s", r, s->message[r]);
 }
 
+/* Each process waits for the others for at most 20 s. */
+static system_of_test system_of(const oracle_matrix *matrix, gsw_factor_options factor,
+                                const double *b, double *x) {
+    factor.size = sizeof factor;
+    return (system_of_test){.matrix = matrix, .factor = factor, .wait_limit = 20, .b = b, .x = x};
+}
+
 /* The same preconditioner on one process, as the packed kernels compute it. */
 static gsw_status apply_whole(const system_of_test *s, double *x) {
     gsw_context *context = backend_context(2);
@@ -338,18 +345,14 @@ START_TEST(global_sweeps_are_those_of_one_process) {
         gsw_context *context = keep(KEPT_CONTEXT, NULL, backend_context(1));
         for (int k = 0; k < 7; k++) {
             for (int j = (i + k) % SHAPE_STEP; j < SHAPES; j += SHAPE_STEP) {
-                system_of_test s = {.matrix = matrix,
-                                    .factor = {.size = sizeof s.factor,
-                                               .kind = kinds[k],
-                                               .scope = GSW_SCOPE_GLOBAL,
-                                               .omega = kinds[k] == GSW_SSOR ? 1.3 : 0},
-                                    .shape = {shapes[j][1], shapes[j][2], shapes[j][3]},
-                                    .wait_limit = 20,
-                                    .check_product = k == 0,
-                                    .from_csr = (j + k) % 3,
-                                    .b = b,
-                                    .x = x,
-                                    .product = product};
+                const double omega = kinds[k] == GSW_SSOR ? 1.3 : 0;
+                const gsw_factor_options factor = {
+                    .kind = kinds[k], .scope = GSW_SCOPE_GLOBAL, .omega = omega};
+                system_of_test s = system_of(matrix, factor, b, x);
+                memcpy(s.shape, shapes[j] + 1, sizeof s.shape);
+                s.check_product = k == 0;
+                s.from_csr = (j + k) % 3;
+                s.product = product;
                 if ((shapes[j][0] > 1 && !fits(g, shapes[j])) ||
                     apply_whole(&s, expected) != GSW_SUCCESS)
                     continue;
@@ -399,17 +402,12 @@ START_TEST(shifts_and_fp32_are_those_of_one_process) {
         diagonal[z == 0 ? 0 : gsw_grid_row(&g, 5 + z, 3, z)] = 0;
     for (int k = 0; k < 4; k++) {
         for (int j = 0; j < 6; j++) {
-            system_of_test s = {.matrix = matrix,
-                                .factor = {.size = sizeof s.factor,
-                                           .kind = kinds[k],
-                                           .scope = GSW_SCOPE_GLOBAL,
-                                           .pivot_shift = shifts ? 0.5 : 0},
-                                .shape = {several[j][1], several[j][2], several[j][3]},
-                                .wait_limit = 20,
-                                .repeats = 2,
-                                .f32 = f32,
-                                .b = b,
-                                .x = x};
+            const gsw_factor_options factor = {
+                .kind = kinds[k], .scope = GSW_SCOPE_GLOBAL, .pivot_shift = shifts ? 0.5 : 0};
+            system_of_test s = system_of(matrix, factor, b, x);
+            memcpy(s.shape, several[j] + 1, sizeof s.shape);
+            s.repeats = 2;
+            s.f32 = f32;
             run_all(several[j][0], 0, &s);
             if (j == 0 && f32)
                 memcpy(alone, x, (size_t)points * sizeof *x);
@@ -430,14 +428,11 @@ static int64_t iterations_of(const char *problem, gsw_method method, gsw_factor_
     for (int32_t e = 0; e < whole.view.stencil.count; e++)
         whole.arrays[e] = (void *)(uintptr_t)whole.view.array.values[e];
     double *b = keep_random(3, points), *x = keep_random(4, points);
-    system_of_test s = {.matrix = &whole,
-                        .factor = {.size = sizeof s.factor, .kind = kind, .scope = scope},
-                        .shape = {shape[1], shape[2], shape[3]},
-                        .wait_limit = 60,
-                        .solve = 1,
-                        .method = method,
-                        .b = b,
-                        .x = x};
+    system_of_test s = system_of(&whole, (gsw_factor_options){.kind = kind, .scope = scope}, b, x);
+    s.wait_limit = 60;
+    memcpy(s.shape, shape + 1, sizeof s.shape);
+    s.solve = 1;
+    s.method = method;
     run_all(shape[0], 0, &s);
     for (int r = 0; r < shape[0]; r++)
         ck_assert_int_eq(s.iterations[r], s.iterations[0]);
@@ -477,15 +472,12 @@ START_TEST(repeated_solves_have_the_same_bits) {
     double *b = keep_random(5, points), *x = keep_random(6, points);
     double *first = keep_random(7, points);
     for (int j = 0; j < 3; j++) {
-        system_of_test s = {
-            .matrix = matrix,
-            .factor = {.size = sizeof s.factor, .kind = GSW_ILU0, .scope = (gsw_scope)(_i % 2)},
-            .shape = {several[j][1], several[j][2], several[j][3]},
-            .wait_limit = 60,
-            .solve = 1,
-            .method = _i / 2 ? GSW_GMRES : GSW_BICGSTAB,
-            .b = b,
-            .x = x};
+        system_of_test s = system_of(
+            matrix, (gsw_factor_options){.kind = GSW_ILU0, .scope = (gsw_scope)(_i % 2)}, b, x);
+        s.wait_limit = 60;
+        memcpy(s.shape, several[j] + 1, sizeof s.shape);
+        s.solve = 1;
+        s.method = _i / 2 ? GSW_GMRES : GSW_BICGSTAB;
         for (int repeat = 0; repeat < 3; repeat++) {
             run_all(several[j][0], repeat % 2 ? 40 : 0, &s);
             if (repeat == 0)
@@ -506,13 +498,9 @@ START_TEST(overlaps_reach_across_boxes) {
     double *b = keep_random(5, points), *x = keep_random(6, points);
     double *expected = keep_random(7, points);
     for (int j = 0; j < 3; j++) {
-        system_of_test s = {.matrix = matrix,
-                            .factor = {.size = sizeof s.factor, .overlap = 9},
-                            .shape = {several[j][1], several[j][2], several[j][3]},
-                            .wait_limit = 20,
-                            .repeats = 4,
-                            .b = b,
-                            .x = x};
+        system_of_test s = system_of(matrix, (gsw_factor_options){.overlap = 9}, b, x);
+        memcpy(s.shape, several[j] + 1, sizeof s.shape);
+        s.repeats = 4;
         ck_assert_int_eq(apply_whole(&s, expected), GSW_SUCCESS);
         run_all(several[j][0], 0, &s);
         ck_assert_int_eq(s.differs, 0);
@@ -531,21 +519,16 @@ END_TEST
 START_TEST(late_messages_change_nothing) {
     const gsw_grid g = {9, 7, 8};
     const int64_t points = 9 * 7 * 8;
+    static const int32_t cuts[][3] = {{1, 1, 4}, {1, 2, 2}, {2, 1, 2}};
     const char *const names[] = {"D3N7", "D3N27"};
     oracle_matrix *matrix =
         keep_matrix_of(&g, oracle_stencil_named(names[_i % 2]), 11, ORACLE_POSITIVE);
     double *b = keep_random(5, points), *x = keep_random(6, points);
-    system_of_test s = {
-        .matrix = matrix,
-        .factor = {.size = sizeof s.factor, .kind = GSW_ILU0, .scope = GSW_SCOPE_GLOBAL},
-        .shape = {_i / 2 == 2 ? 2 : 1, _i / 2 == 1 ? 2 : 1,
-                  _i / 2 == 1   ? 2
-                  : _i / 2 == 0 ? 4
-                                : 2},
-        .wait_limit = 60,
-        .repeats = 250,
-        .b = b,
-        .x = x};
+    system_of_test s =
+        system_of(matrix, (gsw_factor_options){.kind = GSW_ILU0, .scope = GSW_SCOPE_GLOBAL}, b, x);
+    s.wait_limit = 60;
+    memcpy(s.shape, cuts[_i / 2], sizeof s.shape);
+    s.repeats = 250;
     run_all(4, 40, &s);
     ck_assert_int_eq(s.differs, 0);
 }
@@ -564,15 +547,15 @@ static void open_small(void) {
     small.x = keep_random(6, oracle_points(&g));
 }
 
+static system_of_test small_system(gsw_factor_options factor) {
+    return system_of(small.matrix, factor, small.b, small.x);
+}
+
 START_TEST(values_may_come_in_another_format) {
     for (int from_csr = 0; from_csr < 3; from_csr++) {
-        system_of_test s = {.matrix = small.matrix,
-                            .factor = {.size = sizeof s.factor, .scope = (gsw_scope)(from_csr % 2)},
-                            .from_csr = from_csr,
-                            .formats = 1,
-                            .wait_limit = 20,
-                            .b = small.b,
-                            .x = small.x};
+        system_of_test s = small_system((gsw_factor_options){.scope = (gsw_scope)(from_csr % 2)});
+        s.from_csr = from_csr;
+        s.formats = 1;
         run_all(3, 0, &s);
         ck_assert_msg(!s.differs, "the first ones in format %d", from_csr);
     }
@@ -580,12 +563,9 @@ START_TEST(values_may_come_in_another_format) {
 END_TEST
 
 START_TEST(a_silent_process_ends_the_others) {
-    system_of_test s = {
-        .matrix = small.matrix,
-        .factor = {.size = sizeof s.factor, .kind = GSW_ILU0, .scope = GSW_SCOPE_GLOBAL},
-        .wait_limit = 0.2,
-        .b = small.b,
-        .x = small.x};
+    system_of_test s =
+        small_system((gsw_factor_options){.kind = GSW_ILU0, .scope = GSW_SCOPE_GLOBAL});
+    s.wait_limit = 0.2;
     const time_t began = time(NULL);
     hub_run(4, 0, 2, body, &s);
     ck_assert_int_le(time(NULL) - began, 5);
@@ -598,14 +578,11 @@ END_TEST
 
 /* As after an error that one process alone has seen. */
 START_TEST(a_process_that_calls_another_function_ends_all) {
-    system_of_test s = {.matrix = small.matrix,
-                        .factor = {.size = sizeof s.factor, .kind = GSW_JACOBI},
-                        .method = GSW_BICGSTAB,
-                        .solve = 1,
-                        .strays = 1,
-                        .wait_limit = 5,
-                        .b = small.b,
-                        .x = small.x};
+    system_of_test s = small_system((gsw_factor_options){.kind = GSW_JACOBI});
+    s.wait_limit = 5;
+    s.method = GSW_BICGSTAB;
+    s.solve = 1;
+    s.strays = 1;
     hub_run(3, 0, -1, body, &s);
     for (int r = 0; r < 3; r++) {
         ck_assert_msg(s.status[r] == GSW_ERROR_COMMUNICATION, "%d: %s", r, s.message[r]);
@@ -617,15 +594,13 @@ END_TEST
 START_TEST(a_partition_leaves_the_sums_of_others) {
     int64_t alone = 0;
     for (int others = 0; others < 3; others++) {
-        system_of_test s = {.matrix = small.matrix,
-                            .factor = {.size = sizeof s.factor, .kind = GSW_JACOBI},
-                            .shape = {1, 3, 1},
-                            .method = GSW_BICGSTAB,
-                            .solve = 1,
-                            .others = others,
-                            .wait_limit = 5,
-                            .b = small.b,
-                            .x = small.x};
+        system_of_test s = small_system((gsw_factor_options){.kind = GSW_JACOBI});
+        s.wait_limit = 5;
+        s.shape[0] = s.shape[2] = 1;
+        s.shape[1] = 3;
+        s.method = GSW_BICGSTAB;
+        s.solve = 1;
+        s.others = others;
         run_all(3, 0, &s);
         for (int r = 0; r < 3; r++) {
             alone = others == 0 ? s.iterations[r] : alone;
@@ -796,13 +771,8 @@ START_TEST(a_bad_pivot_is_reported_by_all) {
         {.kind = GSW_JACOBI, .scope = GSW_SCOPE_GLOBAL}};
     for (int i = 0; i < 8; i++) {
         const int from_csr = i / 4; /* of base 1 */
-        system_of_test s = {.matrix = small.matrix,
-                            .factor = options[i % 4],
-                            .from_csr = from_csr,
-                            .wait_limit = 20,
-                            .b = small.b,
-                            .x = small.x};
-        s.factor.size = sizeof s.factor;
+        system_of_test s = small_system(options[i % 4]);
+        s.from_csr = from_csr;
         hub_run(4, 0, -1, body, &s);
         for (int r = 0; r < 4; r++) {
             ck_assert_int_eq(s.status[r], GSW_ERROR_ZERO_PIVOT);
@@ -820,15 +790,9 @@ START_TEST(a_failed_factorisation_is_refused_by_all) {
     for (int kind = 0; kind < 3; kind++)
         for (int scope = 0; scope < 2; scope++)
             for (int overlap = 0; overlap < 2 - scope; overlap++) {
-                system_of_test s = {.matrix = small.matrix,
-                                    .factor = {.size = sizeof s.factor,
-                                               .kind = kinds[kind],
-                                               .scope = (gsw_scope)scope,
-                                               .overlap = overlap},
-                                    .spoils = 2,
-                                    .wait_limit = 20,
-                                    .b = small.b,
-                                    .x = small.x};
+                system_of_test s = small_system((gsw_factor_options){
+                    .kind = kinds[kind], .scope = (gsw_scope)scope, .overlap = overlap});
+                s.spoils = 2;
                 run_all(3, 0, &s);
                 ck_assert_msg(!s.differs, "%s, %s, overlap %d", gsw_factor_kind_name(kinds[kind]),
                               gsw_scope_name(s.factor.scope), overlap);
