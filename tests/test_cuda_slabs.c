@@ -154,6 +154,13 @@ static void close_slab(slab *s) {
     gsw_memory_free(s->context, s->x);
 }
 
+/* A slab of one matrix, and all of another one in one process. */
+static int open_both(slab *mine, slab *whole, const oracle_matrix *own, const oracle_matrix *one,
+                     const double *b, double limit) {
+    return open_slab(mine, transport, own, b, NULL, limit, 0) == GSW_SUCCESS &&
+           open_slab(whole, NULL, one, b, NULL, limit, 0) == GSW_SUCCESS;
+}
+
 static gsw_status make_factor(slab *s, gsw_factor_kind kind, gsw_scope scope) {
     const gsw_factor_options options = {
         .size = sizeof options, .kind = kind, .scope = scope, .omega = kind == GSW_SSOR ? 1.3 : 0};
@@ -263,6 +270,15 @@ static void free_vectors(vectors *v) {
     free(v->alone);
 }
 
+/* The end of a case; `whole` and `matrix` may be NULL. */
+static void close_case(slab *mine, slab *whole, vectors *v, oracle_matrix *matrix) {
+    close_slab(mine);
+    if (whole != NULL)
+        close_slab(whole);
+    free_vectors(v);
+    oracle_free(matrix);
+}
+
 /* Slabs have at least 8 planes, or 32 where the stencil has no kernel of its own. */
 static const gsw_grid grids[] = {
     {24, 20, 32}, {33, 17, 41}, {70, 9, 36}, {5, 40, 50}, {12, 9, 128}};
@@ -298,10 +314,7 @@ static void sweeps_are_those_of_one_process(int share) {
                 compare_kind(name, matrix, kinds[(n + i) % 5], &mine, &whole, &v);
                 compare_kind(name, matrix, GSW_ILU0, &mine, &whole, &v);
             }
-            close_slab(&mine);
-            close_slab(&whole);
-            free_vectors(&v);
-            oracle_free(matrix);
+            close_case(&mine, &whole, &v, matrix);
         }
     }
 }
@@ -396,8 +409,7 @@ static void a_factor_follows_values(const making *c, int turns) {
     let_products_overflow(matrices[OVERFLOWS], processes / 2, symmetric);
     vectors v = make_vectors(oracle_points(&g));
     slab mine = {.context = context}, whole = {.context = alone};
-    int right = open_slab(&mine, transport, matrices[FIRST], v.b, NULL, 20, 0) == GSW_SUCCESS &&
-                open_slab(&whole, NULL, matrices[FIRST], v.b, NULL, 20, 0) == GSW_SUCCESS;
+    int right = open_both(&mine, &whole, matrices[FIRST], matrices[FIRST], v.b, 20);
     check(right, "set-up", c->name, &g, (int)c->kind, 0);
     right = everywhere(right);
     for (int turn = 0; right && turn < turns; turn++) {
@@ -417,9 +429,7 @@ static void a_factor_follows_values(const making *c, int turns) {
         if (right)
             compare_application(c->name, &g, c->kind, &mine, &v);
     }
-    close_slab(&mine);
-    close_slab(&whole);
-    free_vectors(&v);
+    close_case(&mine, &whole, &v, NULL);
     for (int i = 0; i < MATRICES; i++)
         oracle_free(matrices[i]);
 }
@@ -449,15 +459,11 @@ static void factors_that_need_rows(void) {
         vectors v = make_vectors(oracle_points(&g));
         slab mine = {.context = context}, whole = {.context = alone};
         let_products_overflow(matrix, place, 0);
-        const int right = open_slab(&mine, transport, matrix, v.b, NULL, 20, 0) == GSW_SUCCESS &&
-                          open_slab(&whole, NULL, matrix, v.b, NULL, 20, 0) == GSW_SUCCESS;
+        const int right = open_both(&mine, &whole, matrix, matrix, v.b, 20);
         check(right, "set-up", "overflow", &g, -1, place);
         if (everywhere(right))
             compare_making("D3N7", matrix, kinds[i % 2], &mine, &whole, &v, 0);
-        close_slab(&mine);
-        close_slab(&whole);
-        free_vectors(&v);
-        oracle_free(matrix);
+        close_case(&mine, &whole, &v, matrix);
     }
 }
 
@@ -469,8 +475,7 @@ static void compare_slabs(const char *name, const oracle_matrix *own, const orac
     const gsw_grid *g = &matrix->view.grid;
     vectors v = make_vectors(oracle_points(g));
     slab whole = {.context = alone};
-    const int right = open_slab(mine, transport, own, v.b, NULL, 20, 0) == GSW_SUCCESS &&
-                      open_slab(&whole, NULL, one, v.b, NULL, 20, 0) == GSW_SUCCESS &&
+    const int right = open_both(mine, &whole, own, one, v.b, 20) &&
                       multiply(mine, v.x) == GSW_SUCCESS &&
                       gsw_spmv(host, &matrix->view, GSW_F64, v.b, v.expected) == GSW_SUCCESS;
     check(right, "set-up", name, g, (int)kind, 0);
@@ -479,9 +484,7 @@ static void compare_slabs(const char *name, const oracle_matrix *own, const orac
         check(error <= 1e-14, "product: error", name, g, (int)kind, error);
         compare_making(name, matrix, kind, mine, &whole, &v, in_steps);
     }
-    close_slab(mine);
-    close_slab(&whole);
-    free_vectors(&v);
+    close_case(mine, &whole, &v, NULL);
 }
 
 /* Processes of one parity have no array for a coupling to another slab. One process has zeros. */
@@ -559,9 +562,7 @@ static void products_of_thin_slabs(void) {
                           gsw_spmv(host, &matrix->view, GSW_F64, v.b, v.expected) == GSW_SUCCESS;
         const double error = right ? oracle_error(GSW_F64, s.points, v.x, v.expected + s.first) : 1;
         check(error <= 1e-14, "a product of thin slabs", "reach 2", &g, -1, error);
-        close_slab(&s);
-        free_vectors(&v);
-        oracle_free(matrix);
+        close_case(&s, NULL, &v, matrix);
     }
 }
 
@@ -594,8 +595,7 @@ static void solves_take_the_iterations_of_one_process(void) {
         const gsw_grid *g = &matrix.view.grid;
         vectors v = make_vectors(oracle_points(g));
         slab mine = {.context = context}, whole = {.context = alone};
-        const int right = open_slab(&mine, transport, &matrix, v.b, NULL, 30, 0) == GSW_SUCCESS &&
-                          open_slab(&whole, NULL, &matrix, v.b, NULL, 30, 0) == GSW_SUCCESS &&
+        const int right = open_both(&mine, &whole, &matrix, &matrix, v.b, 30) &&
                           make_factor(&mine, cases[i].kind, GSW_SCOPE_GLOBAL) == GSW_SUCCESS &&
                           make_factor(&whole, cases[i].kind, GSW_SCOPE_GLOBAL) == GSW_SUCCESS;
         check(right, "set-up", cases[i].problem, g, (int)cases[i].kind, 0);
@@ -609,9 +609,7 @@ static void solves_take_the_iterations_of_one_process(void) {
                               : 0;
         check(local >= one, "iterations of scope local", cases[i].problem, g, (int)cases[i].kind,
               local);
-        close_slab(&mine);
-        close_slab(&whole);
-        free_vectors(&v);
+        close_case(&mine, &whole, &v, NULL);
         gsw_problem_destroy(made);
     }
 }
@@ -635,9 +633,7 @@ static void many_applications_agree(const char *name, int count) {
                 memcmp(v.x, v.again, (size_t)s.points * sizeof(double)) == 0;
     }
     check(right, "repeated applications", name, &g, GSW_ILU0, count);
-    close_slab(&s);
-    free_vectors(&v);
-    oracle_free(matrix);
+    close_case(&s, NULL, &v, matrix);
 }
 
 /* ---- Multigrid --------------------------------------------------------------------------------
@@ -714,9 +710,7 @@ static void a_cycle_is_that_of_the_cpu(const cycle_case *c) {
             check(right, "other bits of a cycle than before", c->problem, g, -1, i);
         }
     }
-    close_slab(&mine);
-    close_slab(&cpu);
-    free_vectors(&v);
+    close_case(&mine, &cpu, &v, NULL);
     free_matrix(matrix, made);
 }
 
@@ -787,11 +781,9 @@ static void multigrid_takes_the_iterations_of_one_process(void) {
                                                    .cycle_type = (gsw_dtype)(way / 2),
                                                    .whole_points = 500};
             slab mine = {.context = context}, whole = {.context = alone};
-            const int right =
-                open_slab(&mine, transport, matrix, v.b, NULL, 30, 0) == GSW_SUCCESS &&
-                open_slab(&whole, NULL, matrix, v.b, NULL, 30, 0) == GSW_SUCCESS &&
-                make_multigrid(&mine, &options) == GSW_SUCCESS &&
-                make_multigrid(&whole, &options) == GSW_SUCCESS;
+            const int right = open_both(&mine, &whole, matrix, matrix, v.b, 30) &&
+                              make_multigrid(&mine, &options) == GSW_SUCCESS &&
+                              make_multigrid(&whole, &options) == GSW_SUCCESS;
             const int64_t here = right ? iterations_of(&mine, method) : 0;
             const int64_t one = right ? iterations_of(&whole, method) : 0;
             check(here > 0 && here == one, "iterations with multigrid", problems[i], g, -1,
@@ -823,8 +815,7 @@ static void a_smoother_is_judged_as_on_one_process(void) {
     vectors v = make_vectors(oracle_points(g));
     slab mine = {.context = context}, whole = {.context = alone};
     gsw_multigrid_info info = {.size = sizeof info};
-    const int right = open_slab(&mine, transport, matrix, v.b, NULL, 30, 0) == GSW_SUCCESS &&
-                      open_slab(&whole, NULL, matrix, v.b, NULL, 30, 0) == GSW_SUCCESS &&
+    const int right = open_both(&mine, &whole, matrix, matrix, v.b, 30) &&
                       make_multigrid(&mine, &options) == GSW_SUCCESS &&
                       make_multigrid(&whole, &options) == GSW_SUCCESS;
     const int64_t here = right ? iterations_of(&mine, GSW_CG) : 0;
@@ -834,10 +825,7 @@ static void a_smoother_is_judged_as_on_one_process(void) {
     check(right && gsw_multigrid_get_info(mine.multigrid, &info) == GSW_SUCCESS &&
               info.smoother == GSW_SMOOTHER_ILU0,
           "a judged smoother", "stretched", g, -1, info.smoother);
-    close_slab(&mine);
-    close_slab(&whole);
-    free_vectors(&v);
-    oracle_free(matrix);
+    close_case(&mine, &whole, &v, matrix);
 }
 
 /* ---- Faults -----------------------------------------------------------------------------------
@@ -927,9 +915,7 @@ static void what_cannot_be_cut_is_refused(void) {
     check(processes == 1 || (thin == GSW_ERROR_UNSUPPORTED &&
                              strstr(gsw_context_message(context), "multiple of 8 planes") != NULL),
           "a factor of thin slabs", "D3N7", &g, GSW_ILU0, thin);
-    close_slab(&s);
-    free_vectors(&v);
-    oracle_free(matrix);
+    close_case(&s, NULL, &v, matrix);
 }
 
 /* ---- The program ------------------------------------------------------------------------------
