@@ -6,6 +6,8 @@
 
 #include <check.h>
 
+#define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
 /* A group of tests, each between `open` and `close` (or NULL); `seconds`: the time limit of each
  * where it has a process of its own. */
 static inline TCase *suite_case(Suite *suite, const char *name, double seconds, SFun open,

@@ -10,8 +10,7 @@
 #include "backend.h"
 #include "factor_truth.h"
 #include "keep.h"
-
-#define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))
+#include "suite.h"
 
 /* ---- contexts ---- */
 

@@ -10,8 +10,6 @@
 #include <gridsweep/gridsweep.h>
 #include "context_fixture.h"
 
-#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 /* ---- vectors: one table of entry points, one of mistakes ---- */
 
 enum { NX = 5, NY = 4, NZ = 3, POINTS = NX * NY * NZ, COLUMNS = 3, ROOM = 16 * POINTS };

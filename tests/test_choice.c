@@ -15,8 +15,6 @@
 #include "krylov/preconditioner.h"
 #include "context_fixture.h"
 
-#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 /* Chooses. */
 static gsw_preconditioner *choose(const gsw_matrix *matrix, const gsw_choice_options *options,
                                   gsw_choice *choice) {

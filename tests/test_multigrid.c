@@ -4,8 +4,6 @@
 #include "reference/reference.h"
 #include "multigrid_loops.h"
 
-#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 /* ---- Levels ---- */
 
 /* Weights as the reference keeps them, from an extracted P (rows of the fine grid) or, where

@@ -5,8 +5,6 @@
 #include "sweep/relax_loop.h"
 #include "relax_truth.h"
 
-#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 /* Runs the loop on a copy of x in the backend's memory; the result is in x. */
 static void run(gsw_relax *relax, int32_t sweeps, int zero, int64_t n, const double *b, double *x) {
     const size_t mark = keep_mark(), bytes = (size_t)n * sizeof *x;

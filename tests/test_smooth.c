@@ -8,8 +8,6 @@
 #include <gridsweep/gridsweep.h>
 #include "context_fixture.h"
 
-#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 /* A problem as CSR with 64-bit indices, a right-hand side, and a first guess that is not zero. */
 typedef struct model {
     const gsw_matrix *matrix;

@@ -11,8 +11,6 @@
 #include "common/csr.h"
 #include "reference/reference.h"
 
-#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 /* ---- products ---- */
 
 /* sum += a v, as a chain of fused operations of the vectors' type. */

@@ -21,8 +21,6 @@
             ck_abort_msg("%s: %s", subject, #condition);                                           \
     } while (0)
 
-#define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
 /* The present case, for messages. */
 static char subject[200];
 

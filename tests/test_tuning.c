@@ -14,8 +14,6 @@
 #include "keep.h"
 #include "suite.h"
 
-#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 /* ---- contexts ---- */
 
 static gsw_backend backend;
