@@ -25,6 +25,10 @@ static inline void suite_add(TCase *tc, int runs, const TTest *const *tests) {
         tcase_add_loop_test(tc, *tests, 0, runs);
 }
 
+/* A test, whose body is that of a function; _i is the number of the run. Nothing stands behind it,
+ * because Check's END_TEST is empty. */
+#define TEST(name) START_TEST(name)
+
 /* TESTS(tc, NAME...) runs each test once, LOOPS(tc, RUNS, NAME...) so many times. */
 #define LOOPS(tc, runs, ...) suite_add(tc, runs, (const TTest *const[]){__VA_ARGS__, NULL})
 #define TESTS(tc, ...)       LOOPS(tc, 1, __VA_ARGS__)

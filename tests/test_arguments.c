@@ -148,7 +148,7 @@ static void expect_overlap(const objects *o, int e, int64_t count, void *const *
     expect(o, e, count, v, ld, GSW_ERROR_INVALID_ARGUMENT, message);
 }
 
-START_TEST(one_vector) {
+TEST(one_vector) {
     const int e = _i;
     objects o = objects_open();
     double *m = o.memory;
@@ -166,10 +166,9 @@ START_TEST(one_vector) {
         expect(&o, e, 1, v, ld, GSW_ERROR_INVALID_ARGUMENT, message);
     }
 }
-END_TEST
 
 /* Each pair with a written vector, at all relevant distances. */
-START_TEST(pairs_that_share_values) {
+TEST(pairs_that_share_values) {
     const int e = _i;
     objects o = objects_open();
     const int64_t ld[3] = {POINTS, POINTS, POINTS};
@@ -191,9 +190,8 @@ START_TEST(pairs_that_share_values) {
             }
         }
 }
-END_TEST
 
-START_TEST(columns) {
+TEST(columns) {
     const int e = _i;
     objects o = objects_open();
     double *m = o.memory;
@@ -238,7 +236,6 @@ START_TEST(columns) {
     expect_overlap(&o, e, COLUMNS, (void *[]){m + 2 * POINTS, m + POINTS},
                    (int64_t[]){2 * POINTS, 3 * POINTS}, 0, 1);
 }
-END_TEST
 
 /* ---- structs that grow ---- */
 
@@ -287,7 +284,7 @@ static gsw_status solve(const void *options, void *result) {
     return gsw_cg(context, op, NULL, options, b, x, result);
 }
 
-START_TEST(an_older_program_gets_defaults) {
+TEST(an_older_program_gets_defaults) {
     const older_krylov_options two = {.size = sizeof two, .max_iterations = 2};
     struct {
         older_krylov_options options;
@@ -301,9 +298,8 @@ START_TEST(an_older_program_gets_defaults) {
     ck_assert_double_le(result.residual, 1e-9);
     ck_assert_double_gt(result.solve_ms, 0);
 }
-END_TEST
 
-START_TEST(an_older_result_is_not_overrun) {
+TEST(an_older_result_is_not_overrun) {
     struct {
         older_result result;
         unsigned char next[64];
@@ -316,9 +312,8 @@ START_TEST(an_older_result_is_not_overrun) {
     for (int i = 0; i < LENGTH(framed.next); i++)
         ck_assert_uint_eq(framed.next[i], 0xa5);
 }
-END_TEST
 
-START_TEST(a_newer_program_runs_as_long_as_it_asks_nothing_new) {
+TEST(a_newer_program_runs_as_long_as_it_asks_nothing_new) {
     newer_krylov_options options = {.now = {.size = sizeof options, .rtol = 1e-10}};
     newer_result result = {.now = {.size = sizeof result}, .added = NAN};
     ck_assert_int_eq(solve(&options, &result), GSW_SUCCESS);
@@ -332,7 +327,6 @@ START_TEST(a_newer_program_runs_as_long_as_it_asks_nothing_new) {
     assert_message("gsw_krylov_options");
     assert_message(number);
 }
-END_TEST
 
 /* Every public struct with a size, through a function that takes it. */
 typedef union any_struct {
@@ -436,7 +430,7 @@ static const struct {
     {"gsw_tuning", sizeof(gsw_tuning), take_tuning, 1},
 };
 
-START_TEST(sizes) {
+TEST(sizes) {
     static any_struct given;
     objects o = objects_open();
     const size_t now = sized[_i].now;
@@ -471,7 +465,6 @@ START_TEST(sizes) {
         ck_assert_int_eq(given.bytes[size - 1], sized[_i].filled ? 0 : 1);
     }
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("arguments");

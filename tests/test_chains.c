@@ -102,7 +102,7 @@ static void check_case(const gsw_grid *grid, const gsw_stencil *stencil, int32_t
     free(g);
 }
 
-START_TEST(every_point_once_and_in_order) {
+TEST(every_point_once_and_in_order) {
     int cases = 0;
     for (int i = 0; i < oracle_grid_count(); i++) {
         const gsw_grid grid = oracle_grid(i);
@@ -114,9 +114,8 @@ START_TEST(every_point_once_and_in_order) {
     }
     ck_assert_int_ge(cases, 300);
 }
-END_TEST
 
-START_TEST(known_coordinates) {
+TEST(known_coordinates) {
     static const struct {
         const char *name;
         int32_t shear, skew, halo;
@@ -135,10 +134,9 @@ START_TEST(known_coordinates) {
                       g.part[0].halo);
     }
 }
-END_TEST
 
 /* Extents whose product is far beyond 32 bits. */
-START_TEST(large_grids_do_not_overflow) {
+TEST(large_grids_do_not_overflow) {
     const gsw_grid grid = {2048, 2048, 2048};
     gsw_stencil stencil;
     gsw_chains g;
@@ -153,9 +151,8 @@ START_TEST(large_grids_do_not_overflow) {
         gsw_place_of(&g, gsw_first_chain(&g, 0, g.pencils - 1), 2047, 2047 + 6 * g.skew, 6);
     ck_assert_int_eq(last.row + last.x, g.points - 1);
 }
-END_TEST
 
-START_TEST(floor_and_ceiling) {
+TEST(floor_and_ceiling) {
     for (int64_t a = -20; a <= 20; a++) {
         for (int64_t b = 1; b <= 5; b++) {
             const int64_t f = gsw_floor_div(a, b), c = gsw_ceil_div(a, b);
@@ -164,7 +161,6 @@ START_TEST(floor_and_ceiling) {
         }
     }
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("chains");

@@ -63,7 +63,7 @@ static const struct {
     {"random:1:16x16x16", GSW_REASON_SIGNS, GSW_BICGSTAB, GSW_ILU0, 0, 0, "sign of the diagonal"},
 };
 
-START_TEST(problems_get_what_serves) {
+TEST(problems_get_what_serves) {
     const gsw_matrix *matrix = keep_problem(problems[_i].problem);
     const int64_t n = oracle_points(&matrix->grid);
     gsw_choice choice, method = {.size = sizeof method};
@@ -87,10 +87,9 @@ START_TEST(problems_get_what_serves) {
     must(context, gsw_krylov(context, choice.method, A, M, NULL, b, x, &result));
     ck_assert_int_le(result.iterations, 35);
 }
-END_TEST
 
 /* The error that steps leave gives a fair estimate of the iterations. */
-START_TEST(estimates_are_near_the_truth) {
+TEST(estimates_are_near_the_truth) {
     static const struct {
         const char *problem;
         int iterations; /* of CG with IC(0) */
@@ -103,7 +102,6 @@ START_TEST(estimates_are_near_the_truth) {
                       "%s: %g", known[i].problem, choice.estimate);
     }
 }
-END_TEST
 
 /* ---- matrices made by hand ---- */
 
@@ -120,22 +118,20 @@ static void expect(const hard_arrays *a, gsw_reason reason, gsw_method method, g
     ck_assert_msg(strstr(choice.text, says) != NULL, "'%s' lacks '%s'", choice.text, says);
 }
 
-START_TEST(time_steps_take_a_factor) {
+TEST(time_steps_take_a_factor) {
     hard_arrays a = make((hard_matrix){.grid = {24, 24, 24}, .z = 1, .shift = 2});
     expect(&a, GSW_REASON_FEW, GSW_CG, GSW_IC0, "M-matrix; ic0 takes only");
 }
-END_TEST
 
 /* Cycles work line by line, so that short lines make them dear. */
-START_TEST(short_lines_take_a_factor) {
+TEST(short_lines_take_a_factor) {
     hard_arrays a = make((hard_matrix){.grid = {4, 3000, 1}, .shift = 0.01});
     hard_arrays b = make((hard_matrix){.grid = {3000, 4, 1}, .shift = 0.01});
     expect(&a, GSW_REASON_FEW, GSW_CG, GSW_IC0, "M-matrix; ic0 takes only");
     expect(&b, GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, "M-matrix; ic0 would take many");
 }
-END_TEST
 
-START_TEST(signs_of_the_diagonal) {
+TEST(signs_of_the_diagonal) {
     hard_arrays a = make((hard_matrix){.grid = {12, 11, 10}, .z = 1, .shift = 1});
     for (int e = 0; e < 7; e++)
         for (int64_t i = 0; i < a.n; i++)
@@ -146,30 +142,26 @@ START_TEST(signs_of_the_diagonal) {
     expect(&a, GSW_REASON_INDEFINITE, GSW_BICGSTAB, GSW_ILU0, "both signs; indefinite");
     ck_assert_int_eq(choice_of(&a.view).diagonal, 2);
 }
-END_TEST
 
 /* A Laplacian minus a multiple of the identity, whose diagonal is still positive. */
-START_TEST(indefinite_is_found_by_a_smooth_vector) {
+TEST(indefinite_is_found_by_a_smooth_vector) {
     hard_arrays a = make((hard_matrix){.grid = {24, 24, 24}, .z = 1, .shift = -0.3});
     expect(&a, GSW_REASON_INDEFINITE, GSW_BICGSTAB, GSW_ILU0, "symmetric; indefinite");
 }
-END_TEST
 
 /* The same with one negative eigenvalue, the least of the Laplacian being 0.047. */
-START_TEST(slightly_indefinite) {
+TEST(slightly_indefinite) {
     hard_arrays a = make((hard_matrix){.grid = {24, 24, 24}, .z = 1, .shift = -0.06});
     expect(&a, GSW_REASON_MULTIGRID, GSW_GMRES, GSW_IC0, "symmetric; slightly indefinite");
 }
-END_TEST
 
-START_TEST(zero_diagonals) {
+TEST(zero_diagonals) {
     hard_arrays a = make((hard_matrix){.grid = {12, 11, 10}, .z = 1, .shift = 1});
     a.values[3][500] = 0;
     expect(&a, GSW_REASON_DIAGONAL, GSW_BICGSTAB, GSW_ILU0, "a diagonal is zero");
 }
-END_TEST
 
-START_TEST(far_offsets) {
+TEST(far_offsets) {
     const gsw_offset far[] = {{0, 0, 0}, {-3, 0, 0}, {3, 0, 0}};
     const gsw_grid grid = {60, 40, 1};
     gsw_stencil reaching;
@@ -178,11 +170,10 @@ START_TEST(far_offsets) {
     const gsw_choice choice = choice_of(&m->view);
     ck_assert_int_eq(choice.reason, GSW_REASON_REACH);
 }
-END_TEST
 
 /* Blocks of 8 x 8 points, each with its own strong axis: point smoothers on coarse grids along both
  * axes do little. */
-START_TEST(weak_cycles_lose) {
+TEST(weak_cycles_lose) {
     const int64_t n = 64, width = 8;
     const gsw_grid grid = {n, n, 1};
     gsw_stencil stencil;
@@ -214,7 +205,6 @@ START_TEST(weak_cycles_lose) {
     ck_assert(choice.cycle_left > 0.5);
     ck_assert_ptr_nonnull(strstr(choice.text, "a multigrid cycle leaves"));
 }
-END_TEST
 
 static void count_messages(void *user, gsw_status status, const char *message) {
     (void)status;
@@ -224,7 +214,7 @@ static void count_messages(void *user, gsw_status status, const char *message) {
 
 /* Beyond the range of fp32 there is no cycle in fp32. Nothing is logged, but the reason states
  * it. */
-START_TEST(refused_hierarchies) {
+TEST(refused_hierarchies) {
     hard_arrays a = make((hard_matrix){.grid = {32, 32, 32}, .z = 1, .leak = 1});
     const gsw_multigrid_options fp64 = {.size = sizeof fp64};
     const gsw_choice_options options = {.size = sizeof options, .multigrid = &fp64};
@@ -241,10 +231,9 @@ START_TEST(refused_hierarchies) {
     (void)choose(&a.view, &options, &choice);
     ck_assert_int_eq(choice.reason, GSW_REASON_MULTIGRID);
 }
-END_TEST
 
 /* A backend without multigrid: products show the symmetry. */
-START_TEST(backends_without_multigrid) {
+TEST(backends_without_multigrid) {
     const gsw_backend_ops *kept = context->ops;
     gsw_backend_ops fewer = *kept;
     hard_arrays a = make((hard_matrix){.grid = {32, 32, 32}, .z = 1, .leak = 1}),
@@ -262,11 +251,10 @@ START_TEST(backends_without_multigrid) {
     expect(&a, GSW_REASON_BACKEND, GSW_CG, GSW_SSOR, "no multigrid");
     context->ops = kept;
 }
-END_TEST
 
 /* ---- singular matrices ---- */
 
-START_TEST(neumann_conditions) {
+TEST(neumann_conditions) {
     hard_arrays a = make((hard_matrix){.grid = {32, 31, 30}, .z = 1});
     double *b = keep_random(3, a.n), *x = keep_zeros(a.n);
     const gsw_krylov_options options = {.size = sizeof options,
@@ -284,22 +272,20 @@ START_TEST(neumann_conditions) {
     ck_assert_int_eq(status, GSW_SUCCESS);
     ck_assert_int_le(result.iterations, 12);
 }
-END_TEST
 
 /* On a line the elimination is exact, and the last pivot is 0: no factor, but multigrid. */
-START_TEST(no_factor_of_a_neumann_line) {
+TEST(no_factor_of_a_neumann_line) {
     static const int64_t lengths[] = {150, 3000};
     for (int i = 0; i < LENGTH(lengths); i++) {
         hard_arrays a = make((hard_matrix){.grid = {lengths[i], 1, 1}, .z = 1});
         expect(&a, GSW_REASON_MULTIGRID, GSW_CG, GSW_SSOR, "no factor: ic0: the pivot of row");
     }
 }
-END_TEST
 
 /* A symmetric matrix without IC(0) gets SSOR, which every positive diagonal has. Multigrid takes no
  * stencil that reaches so far, and the second pivot of each pair is 1 - 1 * 1. Where a diagonal is
  * 0, there is neither, and the message is the factor's. */
-START_TEST(ssor_or_neither) {
+TEST(ssor_or_neither) {
     const gsw_grid grid = {6, 1, 1};
     const gsw_offset offsets[] = {{-3, 0, 0}, {0, 0, 0}, {3, 0, 0}};
     gsw_stencil stencil;
@@ -322,11 +308,10 @@ START_TEST(ssor_or_neither) {
     must(context, gsw_choose(context, &m->view, &options, &M, NULL));
     gsw_preconditioner_destroy(M);
 }
-END_TEST
 
 /* ---- layouts, options, arguments ---- */
 
-START_TEST(a_csr_gets_the_same) {
+TEST(a_csr_gets_the_same) {
     hard_arrays a = make((hard_matrix){.grid = {32, 32, 32}, .z = 1, .leak = 1});
     gsw_csr csr;
     gsw_matrix other;
@@ -343,9 +328,8 @@ START_TEST(a_csr_gets_the_same) {
     must(context, gsw_multigrid_refactor(context, two.multigrid, &other));
     gsw_csr_free(&csr);
 }
-END_TEST
 
-START_TEST(options_reach_what_is_made) {
+TEST(options_reach_what_is_made) {
     hard_arrays big = make((hard_matrix){.grid = {32, 32, 32}, .z = 1, .leak = 1}),
                 small_one = make((hard_matrix){.grid = {8, 8, 8}, .z = 1, .leak = 1});
     const gsw_multigrid_options hierarchy = {.size = sizeof hierarchy,
@@ -366,13 +350,12 @@ START_TEST(options_reach_what_is_made) {
     must(context, gsw_factor_get_info(choice.factor, &wide));
     ck_assert_int_lt(packed.packed_bytes, wide.packed_bytes);
 }
-END_TEST
 
 static void refuse(gsw_status status, const char *word) {
     expect_rejection(status, word);
 }
 
-START_TEST(bad_arguments_are_refused) {
+TEST(bad_arguments_are_refused) {
     hard_arrays a = make((hard_matrix){.grid = {8, 8, 8}, .z = 1, .leak = 1});
     const gsw_choice_options sizeless = {.multigrid = NULL};
     const gsw_multigrid_options bad = {.size = sizeof bad, .theta = 2};
@@ -392,7 +375,6 @@ START_TEST(bad_arguments_are_refused) {
     must(context, gsw_choose(context, &a.view, NULL, &M, NULL));
     gsw_preconditioner_destroy(M);
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("choice");

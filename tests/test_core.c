@@ -11,7 +11,7 @@
 
 /* ---- statuses ---- */
 
-START_TEST(status_names_are_the_enumerators) {
+TEST(status_names_are_the_enumerators) {
     ck_assert_str_eq(gsw_status_name(GSW_SUCCESS), "GSW_SUCCESS");
     ck_assert_str_eq(gsw_status_name(GSW_ERROR_FORMAT), "GSW_ERROR_FORMAT");
     ck_assert_str_eq(gsw_status_name(GSW_ERROR_TIMEOUT), "GSW_ERROR_TIMEOUT");
@@ -21,7 +21,6 @@ START_TEST(status_names_are_the_enumerators) {
     ck_assert_ptr_nonnull(gsw_status_text((gsw_status)-1));
     ck_assert_int_eq(GSW_SUCCESS, 0);
 }
-END_TEST
 
 /* ---- contexts ---- */
 
@@ -38,7 +37,7 @@ static void keep_log(void *user, gsw_status status, const char *message) {
     snprintf(record->text, sizeof record->text, "%s", message);
 }
 
-START_TEST(context_defaults) {
+TEST(context_defaults) {
     gsw_context *context = NULL;
     ck_assert_int_eq(gsw_context_create(NULL, &context), GSW_SUCCESS);
     ck_assert_ptr_nonnull(context);
@@ -51,9 +50,8 @@ START_TEST(context_defaults) {
     gsw_context_destroy(NULL);
     ck_assert_str_eq(gsw_context_message(NULL), "");
 }
-END_TEST
 
-START_TEST(context_takes_threads) {
+TEST(context_takes_threads) {
     gsw_context_options options = {
         .size = sizeof options, .backend = GSW_BACKEND_CPU, .threads = 3};
     gsw_context *context = NULL;
@@ -62,9 +60,8 @@ START_TEST(context_takes_threads) {
     ck_assert_int_eq(gsw_context_threads(context), 3);
     gsw_context_destroy(context);
 }
-END_TEST
 
-START_TEST(the_reference_has_one_thread) {
+TEST(the_reference_has_one_thread) {
     gsw_context_options options = {
         .size = sizeof options, .backend = GSW_BACKEND_REFERENCE, .threads = 3};
     gsw_context *context = NULL;
@@ -74,9 +71,8 @@ START_TEST(the_reference_has_one_thread) {
     ck_assert_str_eq(gsw_context_device(context), "serial reference");
     gsw_context_destroy(context);
 }
-END_TEST
 
-START_TEST(context_refuses_bad_options) {
+TEST(context_refuses_bad_options) {
     log_record record = {0};
     gsw_context_options options = {
         .size = sizeof options, .threads = -2, .log = keep_log, .log_user = &record};
@@ -97,10 +93,9 @@ START_TEST(context_refuses_bad_options) {
     ck_assert_ptr_nonnull(strstr(record.text, "backend"));
     must_reject(gsw_context_create(NULL, NULL));
 }
-END_TEST
 
 /* Without CUDA, built in or on a device, the request must fail with a message. */
-START_TEST(cuda_answers_or_says_why_not) {
+TEST(cuda_answers_or_says_why_not) {
     log_record record = {0};
     gsw_context_options options = {
         .size = sizeof options, .backend = GSW_BACKEND_CUDA, .log = keep_log, .log_user = &record};
@@ -115,9 +110,8 @@ START_TEST(cuda_answers_or_says_why_not) {
         ck_assert_ptr_nonnull(strstr(record.text, "CUDA"));
     }
 }
-END_TEST
 
-START_TEST(messages_reach_context_and_log) {
+TEST(messages_reach_context_and_log) {
     log_record record = {0};
     gsw_context_options options = {
         .size = sizeof options, .backend = GSW_BACKEND_CPU, .log = keep_log, .log_user = &record};
@@ -130,9 +124,8 @@ START_TEST(messages_reach_context_and_log) {
     ck_assert_int_eq(record.calls, 1);
     gsw_context_destroy(context);
 }
-END_TEST
 
-START_TEST(names_of_the_build) {
+TEST(names_of_the_build) {
     ck_assert_str_eq(gsw_backend_name(GSW_BACKEND_AUTO), "auto");
     ck_assert_str_eq(gsw_backend_name(GSW_BACKEND_CPU), "cpu");
     ck_assert_str_eq(gsw_backend_name(GSW_BACKEND_CUDA), "cuda");
@@ -142,11 +135,10 @@ START_TEST(names_of_the_build) {
     ck_assert_ptr_nonnull(strstr(gsw_build_info(), "compiler: "));
     ck_assert_ptr_nonnull(strstr(gsw_build_info(), "CUDA: "));
 }
-END_TEST
 
 /* ---- grids ---- */
 
-START_TEST(grid_points_are_counted) {
+TEST(grid_points_are_counted) {
     int64_t points = -1;
     ck_assert_int_eq(gsw_grid_points(&(gsw_grid){60, 220, 85}, &points), GSW_SUCCESS);
     ck_assert_int_eq(points, 1122000);
@@ -158,9 +150,8 @@ START_TEST(grid_points_are_counted) {
     ck_assert_int_eq(gsw_grid_row(&(gsw_grid){2048, 2048, 2048}, 2047, 2047, 2047),
                      INT64_C(8589934591));
 }
-END_TEST
 
-START_TEST(grid_points_refuse) {
+TEST(grid_points_refuse) {
     int64_t points = 77;
     must_reject(gsw_grid_points(NULL, &points));
     must_reject(gsw_grid_points(&(gsw_grid){1, 1, 1}, NULL));
@@ -172,18 +163,16 @@ START_TEST(grid_points_refuse) {
                      GSW_ERROR_OVERFLOW);
     ck_assert_int_eq(points, 77);
 }
-END_TEST
 
-START_TEST(grid_parse_reads_two_and_three_extents) {
+TEST(grid_parse_reads_two_and_three_extents) {
     gsw_grid grid;
     ck_assert_int_eq(gsw_grid_parse(NULL, "60x220x85", &grid), GSW_SUCCESS);
     ck_assert(grid.nx == 60 && grid.ny == 220 && grid.nz == 85);
     ck_assert_int_eq(gsw_grid_parse(NULL, "7X9", &grid), GSW_SUCCESS);
     ck_assert(grid.nx == 7 && grid.ny == 9 && grid.nz == 1);
 }
-END_TEST
 
-START_TEST(grid_parse_refuses) {
+TEST(grid_parse_refuses) {
     static const char *const bad[] = {"",       "5",     "5x",   "x5",     "5x5x", "5x5x5x5",
                                       "5x5x5 ", " 5x5",  "-5x5", "5x+5",   "5x0",  "0x0x0",
                                       "5,5",    "5x5.5", "axb",  "5x5x5y", "5xx5", "5x5\n"};
@@ -199,7 +188,6 @@ START_TEST(grid_parse_refuses) {
     must_reject(gsw_grid_parse(NULL, NULL, &grid));
     must_reject(gsw_grid_parse(NULL, "2x2", NULL));
 }
-END_TEST
 
 /* ---- stencils ---- */
 
@@ -210,7 +198,7 @@ static int stencils_known(void) {
     return count;
 }
 
-START_TEST(the_known_stencils_are_these) {
+TEST(the_known_stencils_are_these) {
     static const char *const known[] = {"D2N5",   "D2N9",   "D3N7",  "D3N13", "D3N15", "D3N15X",
                                         "D3N15Y", "D3N15Z", "D3N19", "D3N27", "D3N33"};
     const int count = (int)(sizeof known / sizeof known[0]);
@@ -220,11 +208,10 @@ START_TEST(the_known_stencils_are_these) {
     ck_assert_ptr_null(gsw_stencil_known(-1));
     ck_assert_ptr_null(gsw_stencil_known(INT32_MAX));
 }
-END_TEST
 
 /* A name gives the dimensions and the points, and sometimes an axis. A stencil of the plane stays
  * in it. */
-START_TEST(named_stencils_are_whole_and_sorted) {
+TEST(named_stencils_are_whole_and_sorted) {
     const char *name = gsw_stencil_known(_i);
     gsw_stencil stencil;
     ck_assert_int_eq(gsw_stencil_named(name, &stencil), GSW_SUCCESS);
@@ -249,9 +236,8 @@ START_TEST(named_stencils_are_whole_and_sorted) {
     }
     ck_assert_str_eq(gsw_stencil_name(&stencil), name);
 }
-END_TEST
 
-START_TEST(named_stencils_hold_what_they_say) {
+TEST(named_stencils_hold_what_they_say) {
     gsw_stencil s;
     ck_assert_int_eq(gsw_stencil_named("d3n7", &s), GSW_SUCCESS);
     ck_assert_int_eq(gsw_stencil_find(&s, (gsw_offset){0, 0, -1}), 0);
@@ -288,9 +274,8 @@ START_TEST(named_stencils_hold_what_they_say) {
     ck_assert_int_eq(gsw_stencil_named("D2N9", &s), GSW_SUCCESS);
     ck_assert_int_eq(gsw_stencil_find(&s, (gsw_offset){0, 0, 1}), -1);
 }
-END_TEST
 
-START_TEST(named_stencils_refuse) {
+TEST(named_stencils_refuse) {
     gsw_stencil s;
     must_reject(gsw_stencil_named("D3N8", &s));
     must_reject(gsw_stencil_named("", &s));
@@ -299,9 +284,8 @@ START_TEST(named_stencils_refuse) {
     must_reject(gsw_stencil_named(NULL, &s));
     must_reject(gsw_stencil_named("D3N7", NULL));
 }
-END_TEST
 
-START_TEST(stencil_from_offsets_sorts_and_is_named) {
+TEST(stencil_from_offsets_sorts_and_is_named) {
     static const gsw_offset shuffled[] = {{1, 0, 0},  {0, 0, 1},  {0, 0, 0}, {0, -1, 0},
                                           {-1, 0, 0}, {0, 0, -1}, {0, 1, 0}};
     gsw_stencil s;
@@ -315,9 +299,8 @@ START_TEST(stencil_from_offsets_sorts_and_is_named) {
     ck_assert_str_eq(gsw_stencil_name(&s), "custom");
     ck_assert_str_eq(gsw_stencil_name(NULL), "custom");
 }
-END_TEST
 
-START_TEST(stencil_from_offsets_refuses) {
+TEST(stencil_from_offsets_refuses) {
     static const gsw_offset twice[] = {{0, 0, 0}, {1, 0, 0}, {1, 0, 0}};
     static const gsw_offset no_center[] = {{1, 0, 0}, {-1, 0, 0}};
     static const gsw_offset far_away[] = {{0, 0, 0}, {0, GSW_OFFSET_MAX + 1, 0}};
@@ -338,7 +321,6 @@ START_TEST(stencil_from_offsets_refuses) {
     ck_assert_int_eq(gsw_stencil_from_offsets(many, GSW_STENCIL_MAX, &s), GSW_SUCCESS);
     ck_assert_int_eq(s.count, GSW_STENCIL_MAX);
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("core");

@@ -39,17 +39,16 @@ static int ms_until_tried(void) {
     return ms;
 }
 
-START_TEST(work_gets_the_threads_it_is_worth) {
+TEST(work_gets_the_threads_it_is_worth) {
     ck_assert_int_eq(gsw_useful_threads(context, 0, 100), 1);
     ck_assert_int_eq(gsw_useful_threads(context, 99, 100), 1);
     ck_assert_int_eq(gsw_useful_threads(context, 100, 100), 2);
     ck_assert_int_eq(gsw_useful_threads(context, 1000, 100), CONTEXT_THREADS);
 }
-END_TEST
 
 /* A core is lost for some time. If the machine stops this test for as long, the test checks
  * nothing. */
-START_TEST(a_long_wait_takes_a_thread_for_a_while) {
+TEST(a_long_wait_takes_a_thread_for_a_while) {
     int fewer = CONTEXT_THREADS;
     for (int attempt = 0; attempt < 20 && fewer == CONTEXT_THREADS; attempt++) {
         wait_until_long();
@@ -59,19 +58,17 @@ START_TEST(a_long_wait_takes_a_thread_for_a_while) {
     ck_assert_int_lt(ms_until_tried(), 5000);
     ck_assert_int_eq(threads_now(), CONTEXT_THREADS);
 }
-END_TEST
 
-START_TEST(a_short_wait_takes_nothing) {
+TEST(a_short_wait_takes_nothing) {
     gsw_wait wait = {0};
     for (int turn = 0; turn < 3 * GSW_WAIT_PAUSES; turn++)
         gsw_wait_turn(&wait);
     if (!wait.reported) /* this thread has kept its own core */
         ck_assert_int_eq(threads_now(), CONTEXT_THREADS);
 }
-END_TEST
 
 /* The other threads have done its work and wait for it: no wait inside the kernel shows that. */
-START_TEST(a_late_thread_counts_as_a_lost_core) {
+TEST(a_late_thread_counts_as_a_lost_core) {
     const int64_t team_began = gsw_team_begins(2);
     gsw_thread_begins(team_began);
     if (gsw_team_begins(2) - team_began < 2000000) /* this thread has kept its own core */
@@ -84,9 +81,8 @@ START_TEST(a_late_thread_counts_as_a_lost_core) {
     ck_assert_int_eq(fewer, CONTEXT_THREADS - 1);
     ck_assert_int_lt(ms_until_tried(), 5000);
 }
-END_TEST
 
-START_TEST(one_thread_is_always_left) {
+TEST(one_thread_is_always_left) {
     for (int i = 0; i < 3 * CONTEXT_THREADS; i++) {
         wait_until_long();
         nap(6); /* or it would count as the same event */
@@ -95,10 +91,9 @@ START_TEST(one_thread_is_always_left) {
     ck_assert_int_eq(threads_now(), 1);
     ck_assert_int_lt(ms_until_tried(), 5000);
 }
-END_TEST
 
 /* Failed trials make the next trials rarer; a successful one makes them frequent again. */
-START_TEST(backoff_grows_and_is_forgotten) {
+TEST(backoff_grows_and_is_forgotten) {
     wait_until_long();
     const int first = ms_until_tried();
     wait_until_long();
@@ -111,7 +106,6 @@ START_TEST(backoff_grows_and_is_forgotten) {
     wait_until_long();
     ck_assert_int_lt(ms_until_tried(), third);
 }
-END_TEST
 
 #if defined(_OPENMP) && !defined(GSW_SLOW_BUILD)
 
@@ -145,7 +139,7 @@ static void *solve_elsewhere(void *few) {
 }
 
 /* OpenMP's runtime would end this process with exit code 1 at the first kernel. */
-START_TEST(fewer_threads_where_the_system_starts_fewer) {
+TEST(fewer_threads_where_the_system_starts_fewer) {
     const gsw_context_options options = {.size = sizeof options,
                                          .backend = GSW_BACKEND_CPU,
                                          .threads = 1000,
@@ -167,7 +161,6 @@ START_TEST(fewer_threads_where_the_system_starts_fewer) {
     ck_assert_int_eq(pthread_create(&thread, NULL, solve_elsewhere, few), 0);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
 }
-END_TEST
 
 #endif
 

@@ -372,21 +372,18 @@ static void run_scenes(const char *name, fault_kind kind, unsigned refusals, lon
     expect_no_fault(&sum, 100);
 }
 
-START_TEST(device_memory_fails) {
+TEST(device_memory_fails) {
     run_scenes("device memory", FAULT_DEVICE_MEMORY, MAY(GSW_ERROR_OUT_OF_MEMORY), 10);
 }
-END_TEST
 
-START_TEST(host_memory_fails) {
+TEST(host_memory_fails) {
     run_scenes("host memory", FAULT_MEMORY, MAY(GSW_ERROR_OUT_OF_MEMORY), 6);
 }
-END_TEST
 
 /* Copies, launches, waits. A context that cannot choose its device has no backend. */
-START_TEST(calls_fail) {
+TEST(calls_fail) {
     run_scenes("calls", FAULT_DEVICE_CALL, MAY(GSW_ERROR_DEVICE) | MAY(GSW_ERROR_NO_BACKEND), 6);
 }
-END_TEST
 
 /* ---- Wrong numbers --------------------------------------------------------------------------- */
 
@@ -589,13 +586,12 @@ static void data_trial(number_fault what, tally *t) {
     oracle_free(m);
 }
 
-START_TEST(numbers_fail) {
+TEST(numbers_fail) {
     open_world();
     const tally sum = run_number_faults(60, data_trial);
     close_world();
     expect_no_fault(&sum, sum.injected / 4);
 }
-END_TEST
 
 /* ---- Withheld publications ------------------------------------------------------------------- */
 
@@ -699,7 +695,7 @@ static void withhold(cube *c, withheld_from from, tally *t) {
     }
 }
 
-START_TEST(publications_are_withheld) {
+TEST(publications_are_withheld) {
     const long count = wanted_faults() / 40 + 30;
     tally sum = {0};
     open_world();
@@ -716,7 +712,6 @@ START_TEST(publications_are_withheld) {
     close_world();
     expect_no_fault(&sum, sum.injected / 4);
 }
-END_TEST
 
 /* ---- Contexts that close too early ----------------------------------------------------------- */
 
@@ -781,7 +776,7 @@ static void close_early(int trial, double *first, tally *t) {
     ck_assert_int_eq(cudaStreamSynchronize(world.other), cudaSuccess);
 }
 
-START_TEST(contexts_close_with_work_queued) {
+TEST(contexts_close_with_work_queued) {
     const int count = (int)(wanted_faults() / 40) + 60;
     double first[FAULT_SMALL];
     tally t = {0};
@@ -799,7 +794,6 @@ START_TEST(contexts_close_with_work_queued) {
     ck_assert_int_eq(t.wrong, 0);
     ck_assert_int_eq(t.leaked, 0);
 }
-END_TEST
 
 int main(void) {
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* what a failing test has printed, too */

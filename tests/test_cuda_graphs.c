@@ -85,7 +85,7 @@ static void run_cycle(cycle *c, cudaGraphExec_t exec, double *x) {
     device_get(context, &c->x, x);
 }
 
-START_TEST(cycles_are_captured_in_a_graph) {
+TEST(cycles_are_captured_in_a_graph) {
     gsw_multigrid_options options = captured[_i].options;
     gsw_multigrid_info info = {.size = sizeof info};
     options.coarsest_points = 100;
@@ -109,7 +109,6 @@ START_TEST(cycles_are_captured_in_a_graph) {
     }
     ck_assert_int_eq(cudaGraphExecDestroy(exec), cudaSuccess);
 }
-END_TEST
 
 /* A loop, its vectors, and the number of sweeps. */
 typedef struct loop {
@@ -125,7 +124,7 @@ static void queue_loop(void *user) {
 }
 
 /* A CSR is copied; a call can be captured, and the graph replayed. */
-START_TEST(loops_are_captured_in_a_graph) {
+TEST(loops_are_captured_in_a_graph) {
     const gsw_grid grid = {150, 90, 1};
     const oracle_layout csr = {GSW_FORMAT_CSR, GSW_F64, GSW_I32, 1, GSW_FULL, 0};
     const oracle_matrix *matrix =
@@ -155,7 +154,6 @@ START_TEST(loops_are_captured_in_a_graph) {
     }
     ck_assert_int_eq(cudaGraphExecDestroy(exec), cudaSuccess);
 }
-END_TEST
 
 /* ---- Sections
  * ------------------------------------------------------------------------------------
@@ -259,7 +257,7 @@ static void check_sections(const gsw_grid *g, const gsw_stencil *s, gsw_dtype ty
 }
 
 /* Stencils that reach one point, on all grids. */
-START_TEST(sections_are_swept_by_themselves) {
+TEST(sections_are_swept_by_themselves) {
     int cut = 0;
     for (int g = 0; g < oracle_grid_count(); g += device_stride()) {
         const gsw_grid grid = oracle_grid(g);
@@ -273,14 +271,13 @@ START_TEST(sections_are_swept_by_themselves) {
     }
     ck_assert_int_gt(cut, device_stride() > 1 ? 0 : 20);
 }
-END_TEST
 
 /* ---- Host arrays ------------------------------------------------------------------------------
  */
 
 /* Host arrays are refused, or accepted where the device can page host memory in. They never break
  * the device. A refused refactor leaves the hierarchy unchanged. */
-START_TEST(host_arrays_are_seen) {
+TEST(host_arrays_are_seen) {
     const gsw_matrix *host = keep_problem("poisson:12x11x10");
     cycle c = cycle_of(host, (gsw_multigrid_options){0});
     gsw_multigrid *on_host = NULL;
@@ -298,7 +295,6 @@ START_TEST(host_arrays_are_seen) {
     run_cycle(&c, NULL, x);
     ck_assert(memcmp(x, expected, (size_t)c.n * sizeof *x) == 0);
 }
-END_TEST
 
 int main(void) {
     backend_chosen = GSW_BACKEND_CUDA;

@@ -25,7 +25,7 @@ static void cube_open_way(cube *u, int i, int64_t size, int threads, void *strea
 
 /* Several contexts on streams, one of them on the default stream where solves are direct, or two
  * with two factors each. All solves are queued before the first is waited for. */
-START_TEST(contexts_on_streams_do_not_disturb_each_other) {
+TEST(contexts_on_streams_do_not_disturb_each_other) {
     static const gsw_grid grids[SYSTEMS] = {{48, 40, 20}, {30, 50, 20}, {40, 30, 30}, {200, 60, 1}};
     static const int stencils[SYSTEMS] = {2, 5, 4, 1};
     static const gsw_factor_kind kinds[SYSTEMS] = {GSW_ILU0, GSW_SSOR, GSW_DILU, GSW_FACTOR_LU};
@@ -70,7 +70,6 @@ START_TEST(contexts_on_streams_do_not_disturb_each_other) {
             close_stream(streams[k]);
     }
 }
-END_TEST
 
 static void begin_capture(cudaStream_t stream) {
     ck_assert_int_eq(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
@@ -102,7 +101,7 @@ static void queue_two_solves(block *lower, block *upper) {
     solve_in(upper, 0, x, lower->ldx, x, lower->ldx);
 }
 
-START_TEST(direct_solves_are_captured_in_a_graph) {
+TEST(direct_solves_are_captured_in_a_graph) {
     cudaStream_t stream = make_stream();
     cube u;
     cube_open_direct(&u, _i, 40, stream, 0);
@@ -129,7 +128,6 @@ START_TEST(direct_solves_are_captured_in_a_graph) {
     cube_close(&u);
     close_stream(stream);
 }
-END_TEST
 
 static const struct {
     int stencil;
@@ -141,7 +139,7 @@ static const struct {
     {2, GSW_JACOBI, 1, GSW_F64}, {0, GSW_FACTOR_LOWER, 1, GSW_F64},
 };
 
-START_TEST(solves_with_factors_are_captured_in_a_graph) {
+TEST(solves_with_factors_are_captured_in_a_graph) {
     cudaStream_t stream = make_stream();
     contexts c = contexts_open(1, stream);
     recipe r = recipe_of((gsw_grid){40, 37, 21}, oracle_stencil(captured[_i].stencil, NULL),
@@ -182,7 +180,6 @@ START_TEST(solves_with_factors_are_captured_in_a_graph) {
     contexts_close(&c);
     close_stream(stream);
 }
-END_TEST
 
 /* ---- what is never published ---- */
 
@@ -227,7 +224,7 @@ static void check_timeout(block *v, int which, int64_t what, int by_download) {
 }
 
 /* A line whose progress is never published ends in TIMEOUT, and the next solve is right. */
-START_TEST(a_withheld_line_times_out) {
+TEST(a_withheld_line_times_out) {
     for (int s = 0; s < SOLVES; s++) {
         cube u;
         cube_open_direct(&u, _i, 24, NULL, s);
@@ -238,10 +235,9 @@ START_TEST(a_withheld_line_times_out) {
         cube_close(&u);
     }
 }
-END_TEST
 
 /* The same for a pencil whose faces are never published. */
-START_TEST(a_withheld_pencil_times_out) {
+TEST(a_withheld_pencil_times_out) {
     static const int64_t counts[] = {1, 3};
     for (int k = 0; k < LENGTH(counts); k++) {
         cube u;
@@ -256,10 +252,9 @@ START_TEST(a_withheld_pencil_times_out) {
         cube_close(&u);
     }
 }
-END_TEST
 
 /* The same for a factorisation: the factor cannot be used until the next factorisation succeeds. */
-START_TEST(a_factorisation_that_waits_in_vain_times_out) {
+TEST(a_factorisation_that_waits_in_vain_times_out) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU};
     for (int i = 0; i < 2 * LENGTH(withheld); i++) {
         const gsw_factor_options options = {.size = sizeof options, .kind = kinds[i % 2]};
@@ -281,10 +276,9 @@ START_TEST(a_factorisation_that_waits_in_vain_times_out) {
         cube_close(&u);
     }
 }
-END_TEST
 
 /* The same through a whole solve, whose second sweep comes after a first that gave up. */
-START_TEST(a_solve_that_times_out_is_given_up) {
+TEST(a_solve_that_times_out_is_given_up) {
     cube u;
     cube_open(&u, _i, 24, 1, NULL, &ilu0);
     gsw_context *cuda = u.c.here[0];
@@ -306,12 +300,11 @@ START_TEST(a_solve_that_times_out_is_given_up) {
     }
     cube_close(&u);
 }
-END_TEST
 
 /* A solve that is queued directly after a sweep that will be given up. Its first blocks start
  * before that sweep has ended, and they find clean faces, also where it has more pencils than
  * blocks at a time. */
-START_TEST(a_solve_behind_one_that_times_out_is_right) {
+TEST(a_solve_behind_one_that_times_out_is_right) {
     static const int64_t sizes[] = {24, 104};
     for (int i = 0; i < LENGTH(sizes) * LENGTH(withheld); i++) {
         cube u;
@@ -332,7 +325,6 @@ START_TEST(a_solve_behind_one_that_times_out_is_right) {
         cube_close(&u);
     }
 }
-END_TEST
 
 /* ---- blocks, and other kernels ---- */
 
@@ -363,7 +355,7 @@ static void check_blocks(const recipe *r, const gsw_factor_options *options, int
 static const gsw_grid block_grids[] = {
     {33, 21, 11}, {5, 61, 37}, {1, 90, 80}, {300, 40, 1}, {300, 80, 1}};
 
-START_TEST(any_number_of_blocks_gives_the_same_bits) {
+TEST(any_number_of_blocks_gives_the_same_bits) {
     for (int i = 0; i < LENGTH(block_grids) * SOLVES; i++) {
         const int g = i / SOLVES, s = i % SOLVES;
         recipe r = recipe_of(block_grids[g], oracle_stencil(_i, NULL), ORACLE_ANY_SIGN, 3);
@@ -378,11 +370,10 @@ START_TEST(any_number_of_blocks_gives_the_same_bits) {
             check_blocks(&r, &options, 0, 1 + s % 2);
     }
 }
-END_TEST
 
 /* With another kernel on nine multiprocessors of ten, a solve ends before that kernel does, and so
  * does a factorisation. */
-START_TEST(completes_on_an_occupied_device) {
+TEST(completes_on_an_occupied_device) {
     cudaStream_t stream = make_stream(), other = make_stream();
     cube u;
     cube_open_way(&u, _i, 64, 4, stream);
@@ -407,11 +398,10 @@ START_TEST(completes_on_an_occupied_device) {
     close_stream(other);
     close_stream(stream);
 }
-END_TEST
 
 /* GSW_TEST_REPEATS solves, or a few, while another kernel occupies nine of ten multiprocessors.
  * Which block takes which pencil, and when, changes all the time. */
-START_TEST(many_solves_on_an_occupied_device_give_the_same_bits) {
+TEST(many_solves_on_an_occupied_device_give_the_same_bits) {
     const char *text = getenv("GSW_TEST_REPEATS");
     const int repeats = text == NULL ? 100 : atoi(text);
     cudaStream_t stream = make_stream(), other = make_stream();
@@ -429,10 +419,9 @@ START_TEST(many_solves_on_an_occupied_device_give_the_same_bits) {
     close_stream(other);
     close_stream(stream);
 }
-END_TEST
 
 /* With no multiprocessor free, solves are queued without waiting, and run afterwards. */
-START_TEST(solves_are_queued_without_waiting) {
+TEST(solves_are_queued_without_waiting) {
     cudaStream_t stream = make_stream(), other = make_stream();
     cube u;
     cube_open_way(&u, _i, 32, 1, stream);
@@ -448,11 +437,10 @@ START_TEST(solves_are_queued_without_waiting) {
     close_stream(other);
     close_stream(stream);
 }
-END_TEST
 
 /* Scratch memory of direct solves is at most a hundredth of the matrix, of its shortest values and
  * indices. */
-START_TEST(workspace_is_small) {
+TEST(workspace_is_small) {
     static const int64_t sizes[] = {64, 96};
     for (int k = 0; k < LENGTH(sizes); k++) {
         contexts c = contexts_open(1, NULL);
@@ -480,7 +468,6 @@ START_TEST(workspace_is_small) {
         contexts_close(&c);
     }
 }
-END_TEST
 
 int main(void) {
     backend_chosen = GSW_BACKEND_CUDA;

@@ -49,7 +49,7 @@ static int in_space(const char *name) {
 enum { VARIANT_STEP = ORACLE_STRIDE > 1 ? 11 : 1 };
 
 /* Every stencil on every 3D grid that is wide enough to identify, in every kind of view. */
-START_TEST(named_stencils_in_space) {
+TEST(named_stencils_in_space) {
     static const gsw_grid grids[] = {{5, 5, 5},  {8, 8, 8},   {16, 5, 7}, {7, 11, 13}, {5, 16, 9},
                                      {31, 6, 5}, {12, 10, 5}, {6, 5, 40}, {9, 24, 6}};
     const char *name;
@@ -64,9 +64,8 @@ START_TEST(named_stencils_in_space) {
                 assert_recipe_found(&recipe, 1, name);
             }
 }
-END_TEST
 
-START_TEST(named_stencils_in_the_plane) {
+TEST(named_stencils_in_the_plane) {
     static const gsw_grid grids[] = {{5, 5, 1},  {8, 8, 1},   {7, 13, 1}, {64, 5, 1},
                                      {5, 64, 1}, {16, 36, 1}, {30, 30, 1}};
     static const char *const names[] = {"D2N5", "D2N9", "D3N13"};
@@ -78,10 +77,9 @@ START_TEST(named_stencils_in_the_plane) {
                 assert_recipe_found(&recipe, 1, names[s]);
             }
 }
-END_TEST
 
 /* A 3D stencil on a flat grid is the plane's stencil. */
-START_TEST(flat_grids_have_plane_stencils) {
+TEST(flat_grids_have_plane_stencils) {
     csr_recipe recipe = plain((gsw_grid){9, 8, 1}, "D3N7");
     assert_recipe_found(&recipe, 1, "D2N5");
     recipe.stencil = named_stencil("D3N27");
@@ -91,9 +89,8 @@ START_TEST(flat_grids_have_plane_stencils) {
     gsw_csr csr = make_csr(&recipe, 1);
     assert_found(&csr, 9, 8, 1, "D2N5");
 }
-END_TEST
 
-START_TEST(chains) {
+TEST(chains) {
     for (int64_t n = 1; n < 40; n++)
         for (int part = GSW_LOWER; part <= GSW_FULL; part++) {
             csr_recipe recipe = plain((gsw_grid){n, 1, 1}, "D2N5");
@@ -101,9 +98,8 @@ START_TEST(chains) {
             assert_recipe_found(&recipe, 1, "D2N5");
         }
 }
-END_TEST
 
-START_TEST(diagonal_and_empty_matrices) {
+TEST(diagonal_and_empty_matrices) {
     int64_t row_ptr[61] = {0};
     int64_t columns[60];
     double values[60] = {0};
@@ -121,9 +117,8 @@ START_TEST(diagonal_and_empty_matrices) {
     csr.values = NULL; /* values are not read */
     assert_found(&csr, 60, 1, 1, "D2N5");
 }
-END_TEST
 
-START_TEST(missing_couplings) {
+TEST(missing_couplings) {
     const char *name;
     for (int s = 0; (name = gsw_stencil_known(s)) != NULL; s++)
         for (uint64_t seed = 1; in_space(name) && seed < 20; seed++) {
@@ -132,11 +127,10 @@ START_TEST(missing_couplings) {
             assert_recipe_found(&recipe, seed, name);
         }
 }
-END_TEST
 
 /* Tiny grids have several explanations. The result must hold and must not be larger than the
  * stencil of the recipe. */
-START_TEST(tiny_grids_are_explained) {
+TEST(tiny_grids_are_explained) {
     uint64_t seed = 7;
     for (int s = 0; gsw_stencil_known(s) != NULL; s++)
         for (int64_t nx = 1; nx <= 5; nx++)
@@ -154,7 +148,6 @@ START_TEST(tiny_grids_are_explained) {
                         assert_explains(&csr, &grid, &stencil);
                     }
 }
-END_TEST
 
 /* A random subset of the 5 x 5 x 5 cube. It contains the axis neighbours (without them the grid is
  * not determined) and an offset that no named stencil has. */
@@ -174,7 +167,7 @@ static gsw_stencil random_stencil(uint64_t *seed) {
     return stencil;
 }
 
-START_TEST(custom_stencils) {
+TEST(custom_stencils) {
     uint64_t seed = 3;
     for (int i = 0; i < 60; i++) {
         csr_recipe recipe = {.grid = {11, 13, 7}, .stencil = random_stencil(&seed)};
@@ -192,11 +185,10 @@ START_TEST(custom_stencils) {
             ck_assert_int_eq(gsw_stencil_find(&recipe.stencil, stencil.offsets[e]), e);
     }
 }
-END_TEST
 
 /* ---- given extents ----------------------------------------------------------------------------*/
 
-START_TEST(given_extents_decide) {
+TEST(given_extents_decide) {
     /* A chain of 24 rows is also a 6 x 4 grid where no line is coupled to the next. */
     int32_t row_ptr[25] = {0};
     int32_t columns[24];
@@ -223,9 +215,8 @@ START_TEST(given_extents_decide) {
     ck_assert_int_ge(gsw_stencil_find(&stencil, (gsw_offset){-7, 1, 0}), 0);
     assert_explains(&csr, &grid, &stencil);
 }
-END_TEST
 
-START_TEST(given_extents_allow_long_offsets) {
+TEST(given_extents_allow_long_offsets) {
     const gsw_offset offsets[] = {{0, 0, 0}, {-7, 0, 0}, {5, 3, 0}, {0, -4, 1}};
     csr_recipe recipe = {.grid = {16, 9, 3}, .part = GSW_FULL};
     must(context, gsw_stencil_from_offsets(offsets, 4, &recipe.stencil));
@@ -237,9 +228,8 @@ START_TEST(given_extents_allow_long_offsets) {
     for (int e = 0; e < 4; e++)
         ck_assert_int_eq(gsw_stencil_find(&recipe.stencil, stencil.offsets[e]), e);
 }
-END_TEST
 
-START_TEST(bad_extents_are_refused) {
+TEST(bad_extents_are_refused) {
     csr_recipe recipe = plain((gsw_grid){4, 4, 4}, "D3N7");
     gsw_csr csr = make_csr(&recipe, 1);
     static const gsw_grid bad[] = {{4, 4, 5}, {-4, -4, 4}, {0, 4, 4}, {INT64_MAX, INT64_MAX, 2}};
@@ -250,7 +240,6 @@ START_TEST(bad_extents_are_refused) {
         ck_assert_int_eq(grid.nx, 77);
     }
 }
-END_TEST
 
 /* ---- what must be refused ---------------------------------------------------------------------*/
 
@@ -269,7 +258,7 @@ static void move_last(const gsw_csr *csr, int64_t row, int64_t column) {
     set_index(csr->columns, csr->index_type, k, column + csr->base);
 }
 
-START_TEST(a_coupling_elsewhere_is_named) {
+TEST(a_coupling_elsewhere_is_named) {
     csr_recipe recipe = plain((gsw_grid){10, 9, 8}, "D3N7");
     for (recipe.base = 0; recipe.base <= 1; recipe.base++) {
         gsw_csr csr = make_csr(&recipe, 1);
@@ -282,9 +271,8 @@ START_TEST(a_coupling_elsewhere_is_named) {
         ck_assert_ptr_null(strstr(gsw_context_message(context), "natural order"));
     }
 }
-END_TEST
 
-START_TEST(a_coupling_around_the_boundary_is_named) {
+TEST(a_coupling_around_the_boundary_is_named) {
     /* Row 49 ends a line of 10; its last coupling, +10, becomes +1: the next line's first row. */
     csr_recipe recipe = plain((gsw_grid){10, 9, 1}, "D2N5");
     gsw_csr csr = make_csr(&recipe, 1);
@@ -293,7 +281,6 @@ START_TEST(a_coupling_around_the_boundary_is_named) {
                    "row 49 (0-based), (x, y, z) = (9, 4, 0): offset +1 (column 50)");
     assert_message("10 x 9 x 1");
 }
-END_TEST
 
 /* ---- periodic grids and rows in another order -------------------------------------------------
  */
@@ -361,7 +348,7 @@ static void assert_periodic(const csr_recipe *recipe, int periodic) {
     assert_explains(&csr, &grid, &stencil);
 }
 
-START_TEST(periodic_grids_are_named) {
+TEST(periodic_grids_are_named) {
     static const gsw_grid grids[] = {{5, 5, 5},   {6, 5, 7},  {9, 8, 7},   {8, 8, 8},
                                      {40, 30, 1}, {12, 9, 1}, {300, 1, 1}, {5, 7, 60}};
     static const char *const names[] = {"D3N7", "D3N15", "D3N19", "D3N27"};
@@ -382,10 +369,9 @@ START_TEST(periodic_grids_are_named) {
     must(context, gsw_stencil_from_offsets(upwind, 4, &recipe.stencil));
     assert_periodic(&recipe, 7);
 }
-END_TEST
 
 /* An axis that is longer than a stencil reaches, whether the grid is given or not. */
-START_TEST(long_periodic_axes_are_named) {
+TEST(long_periodic_axes_are_named) {
     csr_recipe recipe = plain((gsw_grid){20, 1100, 1}, "D2N5");
     gsw_csr csr = make_wrapped(&recipe, 3, NULL);
     gsw_grid grid;
@@ -395,14 +381,13 @@ START_TEST(long_periodic_axes_are_named) {
     expect_refusal(gsw_detect(context, &csr, &recipe.grid, &grid, &stencil), GSW_ERROR_NOT_A_GRID,
                    "the matrix is periodic in x and y: row 0 ");
 }
-END_TEST
 
 /* 0, n-1, 1, n-2, ... along each axis, as the message advises: points along it at each place. */
 static int64_t folded(int64_t place, int64_t extent) {
     return place % 2 ? extent - 1 - place / 2 : place / 2;
 }
 
-START_TEST(folded_periodic_grids_are_found) {
+TEST(folded_periodic_grids_are_found) {
     csr_recipe recipe = plain((gsw_grid){12, 11, 9}, "D3N7");
     const gsw_grid *g = &recipe.grid;
     int64_t order[12 * 11 * 9];
@@ -412,18 +397,16 @@ START_TEST(folded_periodic_grids_are_found) {
     gsw_csr csr = make_wrapped(&recipe, 7, order);
     assert_found(&csr, 12, 11, 9, "D3N13");
 }
-END_TEST
 
 /* Lines that continue in the next line are not periodic: their offset occurs at the boundary
  * alone. */
-START_TEST(helical_grids_are_not_periodic) {
+TEST(helical_grids_are_not_periodic) {
     const gsw_offset offsets[] = {{0, 0, 0}, {-12, 0, 0}, {-1, 0, 0}, {1, 0, 0}, {12, 0, 0}};
     csr_recipe recipe = {.grid = {120, 1, 1}, .part = GSW_FULL};
     must(context, gsw_stencil_from_offsets(offsets, 5, &recipe.stencil));
     gsw_csr csr = make_wrapped(&recipe, 1, NULL);
     assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "on the nearest grid, 12 x 10 x 1");
 }
-END_TEST
 
 enum { SHUFFLED, RED_BLACK, SNAKE, BREADTH, ORDERS };
 
@@ -454,7 +437,7 @@ static int64_t *make_order(const gsw_grid *g, int kind) {
     return order;
 }
 
-START_TEST(other_orders_are_named) {
+TEST(other_orders_are_named) {
     static const gsw_grid grids[] = {{13, 9, 1}, {12, 10, 9}, {30, 20, 1}, {17, 16, 15}};
     static const char *const names[] = {"D3N7", "D3N27", "D3N13", "D3N33"};
     for (int g = 0; g < 4; g++)
@@ -480,10 +463,9 @@ START_TEST(other_orders_are_named) {
                 assert_refused(&csr, GSW_ERROR_NOT_A_GRID, text);
             }
 }
-END_TEST
 
 /* On small grids most offsets are short once they are wrapped. */
-START_TEST(small_grids_in_another_order_are_not_periodic) {
+TEST(small_grids_in_another_order_are_not_periodic) {
     for (int nx = 4; nx < 8; nx++)
         for (int ny = 4; ny < 8; ny++)
             for (int nz = 1; nz < 6; nz += 2) {
@@ -493,10 +475,9 @@ START_TEST(small_grids_in_another_order_are_not_periodic) {
                 assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "the rows are not in natural order");
             }
 }
-END_TEST
 
 /* Axes in another order are natural order of another grid. */
-START_TEST(swapped_axes_are_found) {
+TEST(swapped_axes_are_found) {
     csr_recipe recipe = plain((gsw_grid){12, 10, 9}, "D3N7");
     int64_t order[12 * 10 * 9];
     for (int64_t k = 0; k < 12 * 10 * 9; k++)
@@ -504,10 +485,9 @@ START_TEST(swapped_axes_are_found) {
     gsw_csr csr = make_wrapped(&recipe, 0, order);
     assert_found(&csr, 9, 10, 12, "D3N7");
 }
-END_TEST
 
 /* A given grid does not help when rows are in another order. */
-START_TEST(other_orders_are_named_on_a_given_grid) {
+TEST(other_orders_are_named_on_a_given_grid) {
     csr_recipe recipe = plain((gsw_grid){12, 10, 9}, "D3N7");
     int64_t *order = make_order(&recipe.grid, SHUFFLED);
     gsw_csr csr = make_wrapped(&recipe, 0, order);
@@ -516,7 +496,6 @@ START_TEST(other_orders_are_named_on_a_given_grid) {
     expect_refusal(gsw_detect(context, &csr, &recipe.grid, &grid, &stencil), GSW_ERROR_NOT_A_GRID,
                    "the rows are not in natural order");
 }
-END_TEST
 
 /* `bits`: n x n, 1 where i and j are coupled or j and i. */
 static void assert_no_order(const unsigned char *bits, int32_t n) {
@@ -537,7 +516,7 @@ static void assert_no_order(const unsigned char *bits, int32_t n) {
 
 /* A binary tree, a random graph, a random tree, and a mesh of triangles: the message makes no claim
  * about the order of their rows. */
-START_TEST(matrices_without_a_grid_are_told_as_such) {
+TEST(matrices_without_a_grid_are_told_as_such) {
     enum { N = 600 };
     static unsigned char bits[N * N];
     uint64_t seed = 4;
@@ -558,10 +537,9 @@ START_TEST(matrices_without_a_grid_are_told_as_such) {
         assert_no_order(bits, N);
     }
 }
-END_TEST
 
 /* Where couplings or one triangle are missing, the rows' lengths do not show the order. */
-START_TEST(other_orders_that_cannot_be_told) {
+TEST(other_orders_that_cannot_be_told) {
     csr_recipe recipe = plain((gsw_grid){17, 16, 15}, "D3N7");
     int64_t *order = make_order(&recipe.grid, SHUFFLED);
     recipe.part = GSW_LOWER;
@@ -574,9 +552,8 @@ START_TEST(other_orders_that_cannot_be_told) {
     set_index(csr.columns, GSW_I32, last, gsw_index_at(csr.columns, GSW_I32, last) + 1);
     assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "or its rows are not in natural order");
 }
-END_TEST
 
-START_TEST(too_many_offsets_are_refused) {
+TEST(too_many_offsets_are_refused) {
     /* An arrow: every row couples to row 0. */
     int32_t row_ptr[301] = {0};
     int32_t columns[600];
@@ -598,10 +575,9 @@ START_TEST(too_many_offsets_are_refused) {
     csr.nonzeros = row_ptr[100];
     assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "offset");
 }
-END_TEST
 
 /* 127 distances with two offsets each on a grid of width two are too many for a stencil. */
-START_TEST(too_many_coordinate_offsets_are_refused) {
+TEST(too_many_coordinate_offsets_are_refused) {
     const int n = 400;
     int32_t *row_ptr = keep_bytes(((size_t)n + 1) * sizeof *row_ptr);
     int32_t *columns = keep_bytes((size_t)n * 100 * sizeof *columns);
@@ -618,9 +594,8 @@ START_TEST(too_many_coordinate_offsets_are_refused) {
     expect_refusal(gsw_detect(context, &csr, &given, &grid, &stencil), GSW_ERROR_NOT_A_GRID,
                    "one offset more than a stencil can hold");
 }
-END_TEST
 
-START_TEST(random_matrices_are_refused) {
+TEST(random_matrices_are_refused) {
     uint64_t seed = 99;
     for (int round = 0; round < 50; round++) {
         int32_t row_ptr[98] = {0};
@@ -633,9 +608,8 @@ START_TEST(random_matrices_are_refused) {
         assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "row ");
     }
 }
-END_TEST
 
-START_TEST(garbage_is_refused) {
+TEST(garbage_is_refused) {
     static const int32_t row_ptr[] = {0, 2, 5, 7};
     static const int32_t columns[] = {0, 1, 0, 1, 2, 1, 2};
     const gsw_csr good = {.rows = 3, .nonzeros = 7, .row_ptr = row_ptr, .columns = columns};
@@ -681,7 +655,6 @@ START_TEST(garbage_is_refused) {
     must_reject(gsw_detect(context, &good, NULL, NULL, &stencil));
     must_reject(gsw_detect(context, &good, NULL, &grid, NULL));
 }
-END_TEST
 
 /* ---- stored zeros -----------------------------------------------------------------------------*/
 
@@ -749,7 +722,7 @@ static void assert_zeros_are_nothing(gsw_csr csr, const gsw_grid *extents, int64
     }
 }
 
-START_TEST(stored_zeros_are_no_couplings) {
+TEST(stored_zeros_are_no_couplings) {
     const gsw_offset offsets[] = {{-2, 0, 0}, {0, 0, 0}, {1, -1, 0}, {0, 2, 1}};
     csr_recipe recipe = plain((gsw_grid){20, 15, 1}, "D2N5");
     assert_zeros_are_nothing(make_csr(&recipe, 1), NULL, 20);
@@ -771,9 +744,8 @@ START_TEST(stored_zeros_are_no_couplings) {
     int64_t *order = make_order(&recipe.grid, SHUFFLED);
     assert_zeros_are_nothing(make_wrapped(&recipe, 0, order), NULL, 12); /* refused */
 }
-END_TEST
 
-START_TEST(matrices_are_fitted) {
+TEST(matrices_are_fitted) {
     const csr_recipe recipe = plain((gsw_grid){6, 5, 1}, "D2N5");
     const gsw_grid *g = &recipe.grid;
     const gsw_stencil *star = &recipe.stencil;
@@ -810,10 +782,9 @@ START_TEST(matrices_are_fitted) {
     ck_assert_int_eq(matrix.grid.nx, 77);
     ck_assert_int_eq(copy.rows, -1);
 }
-END_TEST
 
 /* Before it is filled, a matrix has zeros alone. */
-START_TEST(unfilled_matrices_have_their_pattern) {
+TEST(unfilled_matrices_have_their_pattern) {
     const csr_recipe recipe = plain((gsw_grid){9, 8, 7}, "D3N15");
     gsw_csr csr = make_csr(&recipe, 1);
     memset((void *)(uintptr_t)csr.values, 0, (size_t)csr.nonzeros * sizeof(double));
@@ -821,11 +792,10 @@ START_TEST(unfilled_matrices_have_their_pattern) {
     ((double *)(uintptr_t)csr.values)[0] = 1; /* a diagonal */
     assert_found(&csr, 504, 1, 1, "D2N5");
 }
-END_TEST
 
 /* ---- what else the input may have been meant as -----------------------------------------------*/
 
-START_TEST(shapes_in_the_order_of_numpy_are_named) {
+TEST(shapes_in_the_order_of_numpy_are_named) {
     static const struct {
         gsw_grid grid, given;
     } cases[] = {
@@ -849,7 +819,6 @@ START_TEST(shapes_in_the_order_of_numpy_are_named) {
                        text);
     }
 }
-END_TEST
 
 /* Rows of the points that `in` keeps, in natural order. */
 static gsw_csr make_part(const csr_recipe *r, int (*in)(int64_t x, int64_t y, int64_t z)) {
@@ -884,7 +853,7 @@ static int beside_hole(int64_t x, int64_t y, int64_t z) {
     return (x - 18) * (x - 18) + (y - 20) * (y - 20) >= 60;
 }
 
-START_TEST(missing_rows_are_named) {
+TEST(missing_rows_are_named) {
     static const char words[] = "; rows seem to be missing: each point of the grid needs a row";
     csr_recipe recipe = plain((gsw_grid){20, 20, 20}, "D3N7");
     gsw_csr csr = make_part(&recipe, in_ball);
@@ -896,7 +865,6 @@ START_TEST(missing_rows_are_named) {
     gsw_stencil stencil;
     expect_rejection(gsw_detect(context, &csr, &recipe.grid, &grid, &stencil), words);
 }
-END_TEST
 
 /* ---- matrices of the field, where they are at hand --------------------------------------------*/
 
@@ -914,11 +882,10 @@ static void assert_file_found(const char *file, int64_t nx, int64_t ny, int64_t 
     assert_found(&csr, nx, ny, nz, name);
 }
 
-START_TEST(reservoir_matrices) {
+TEST(reservoir_matrices) {
     assert_file_found("orsreg_1.mtx", 21, 21, 5, "D3N7");
     assert_file_found("sherman1.mtx", 10, 10, 10, "D3N7");
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("detect");

@@ -139,7 +139,7 @@ static void expect_same(const gsw_matrix *m, int count, const double *found, con
 
 /* ---- threads, repeats and the place of vectors ---- */
 
-START_TEST(threads_repeats_and_places) {
+TEST(threads_repeats_and_places) {
     for (int g = 0; g < GRIDS; g++) {
         keep_release(0);
         oracle_matrix *m = keep_matrix_of(&grids[g], oracle_stencil(_i, NULL), 5, ORACLE_POSITIVE);
@@ -156,11 +156,10 @@ START_TEST(threads_repeats_and_places) {
         }
     }
 }
-END_TEST
 
 /* ---- layouts ---- */
 
-START_TEST(arrays_and_csr) {
+TEST(arrays_and_csr) {
     for (int g = 0; g < GRIDS; g++) {
         keep_release(0);
         oracle_matrix *m = keep_matrix_of(&grids[g], oracle_stencil(_i, NULL), 6, ORACLE_POSITIVE);
@@ -177,7 +176,6 @@ START_TEST(arrays_and_csr) {
         }
     }
 }
-END_TEST
 
 /* ---- several right-hand sides ---- */
 
@@ -207,7 +205,7 @@ static void check_counts(gsw_context *context, const gsw_matrix *m, gsw_dtype ty
     keep_release(mark);
 }
 
-START_TEST(numbers_of_right_hand_sides) {
+TEST(numbers_of_right_hand_sides) {
     gsw_context *context = keep_context(2);
     oracle_matrix *m =
         keep_matrix_of(&grids[_i % GRIDS], oracle_stencil(_i / GRIDS, NULL), 7, ORACLE_POSITIVE);
@@ -228,7 +226,6 @@ START_TEST(numbers_of_right_hand_sides) {
                      gsw_algorithm_name((gsw_algorithm)algorithm));
     }
 }
-END_TEST
 
 /* ---- instruction sets (of those that the processor has) ---- */
 
@@ -256,7 +253,7 @@ static void expect_near(const gsw_matrix *m, const double *found, const double *
 
 /* v3 and v4 fuse multiplications and additions in the same places, except in multigrid. The base
  * instruction set cannot fuse them, so it rounds once more. */
-START_TEST(instruction_sets) {
+TEST(instruction_sets) {
     gsw_context *base = context_with("base"), *v3 = context_with("v3"), *v4 = context_with("v4");
     for (int g = 0; g < GRIDS && v3 != NULL; g++) {
         const size_t mark = keep_mark();
@@ -273,7 +270,6 @@ START_TEST(instruction_sets) {
         keep_release(mark);
     }
 }
-END_TEST
 
 /* ---- compilers: the bits are known ---- */
 
@@ -293,7 +289,7 @@ static const uint64_t known[2][CYCLE] = {
      UINT64_C(0x2b3d176e64ca0be1), UINT64_C(0x3a8feaf1763f3c67), UINT64_C(0xb8677ce12a0d1376),
      UINT64_C(0x9b38edecaff4aef3), UINT64_C(0x8119094e25e54518)}};
 
-START_TEST(every_compiler_gives_the_known_bits) {
+TEST(every_compiler_gives_the_known_bits) {
     gsw_context *context = context_with(_i ? "v3" : "base");
     uint64_t found[CYCLE];
     if (context == NULL)
@@ -322,7 +318,6 @@ START_TEST(every_compiler_gives_the_known_bits) {
     (void)fflush(stdout);
     ck_assert_int_eq(others, 0);
 }
-END_TEST
 
 #endif
 

@@ -329,7 +329,7 @@ static const gsw_grid grids[] = {{7, 5, 6},  {13, 3, 12}, {4, 9, 3}, {17, 11, 1}
                                  {1, 6, 13}, {30, 8, 9},  {3, 2, 2}, {135, 3, 4}};
 enum { GRIDS = sizeof grids / sizeof *grids };
 
-START_TEST(global_sweeps_are_those_of_one_process) {
+TEST(global_sweeps_are_those_of_one_process) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU,         GSW_SSOR,        GSW_JACOBI,
                                             GSW_IC0,  GSW_FACTOR_LOWER, GSW_FACTOR_UPPER};
     const char *name;
@@ -383,10 +383,9 @@ START_TEST(global_sweeps_are_those_of_one_process) {
         }
     }
 }
-END_TEST
 
 /* Shifted pivots depend on whole rows, and values may be fp32. */
-START_TEST(shifts_and_fp32_are_those_of_one_process) {
+TEST(shifts_and_fp32_are_those_of_one_process) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_IC0, GSW_DILU, GSW_SSOR};
     static const int32_t several[][4] = {{1, 0, 0, 0}, {2, 0, 0, 0}, {3, 0, 0, 0},
                                          {2, 2, 1, 1}, {4, 2, 2, 1}, {4, 1, 2, 2}};
@@ -419,7 +418,6 @@ START_TEST(shifts_and_fp32_are_those_of_one_process) {
         }
     }
 }
-END_TEST
 
 static int64_t iterations_of(const char *problem, gsw_method method, gsw_factor_kind kind,
                              gsw_scope scope, const int32_t *shape) {
@@ -440,7 +438,7 @@ static int64_t iterations_of(const char *problem, gsw_method method, gsw_factor_
     return s.iterations[0];
 }
 
-START_TEST(global_solves_take_the_iterations_of_one_process) {
+TEST(global_solves_take_the_iterations_of_one_process) {
     static const struct {
         const char *problem;
         gsw_method method;
@@ -461,10 +459,9 @@ START_TEST(global_solves_take_the_iterations_of_one_process) {
                                    GSW_SCOPE_LOCAL, several[2]),
                      alone);
 }
-END_TEST
 
 /* With the same boxes: whole solves, while messages are late and while they are not. */
-START_TEST(repeated_solves_have_the_same_bits) {
+TEST(repeated_solves_have_the_same_bits) {
     static const int32_t several[3][4] = {{3, 0, 0, 0}, {4, 2, 2, 1}, {4, 1, 2, 2}};
     const gsw_grid g = {13, 11, 12};
     const int64_t points = oracle_points(&g);
@@ -486,10 +483,9 @@ START_TEST(repeated_solves_have_the_same_bits) {
         }
     }
 }
-END_TEST
 
 /* With an overlap as large as the grid, each process solves the whole system. */
-START_TEST(overlaps_reach_across_boxes) {
+TEST(overlaps_reach_across_boxes) {
     static const int32_t several[3][4] = {{3, 0, 0, 0}, {4, 2, 2, 1}, {6, 1, 2, 3}};
     const gsw_grid g = {7, 8, 9};
     const int64_t points = 7 * 8 * 9;
@@ -511,12 +507,11 @@ START_TEST(overlaps_reach_across_boxes) {
         ck_assert_double_ge(oracle_error(GSW_F64, points, x, expected), 1e-12);
     }
 }
-END_TEST
 
 /* ---- Timing, and processes that do not answer --------------------------------------------------
  */
 
-START_TEST(late_messages_change_nothing) {
+TEST(late_messages_change_nothing) {
     const gsw_grid g = {9, 7, 8};
     const int64_t points = 9 * 7 * 8;
     static const int32_t cuts[][3] = {{1, 1, 4}, {1, 2, 2}, {2, 1, 2}};
@@ -532,7 +527,6 @@ START_TEST(late_messages_change_nothing) {
     run_all(4, 40, &s);
     ck_assert_int_eq(s.differs, 0);
 }
-END_TEST
 
 /* A small system; each test that has it as a fixture gets its own. */
 static struct {
@@ -551,7 +545,7 @@ static system_of_test small_system(gsw_factor_options factor) {
     return system_of(small.matrix, factor, small.b, small.x);
 }
 
-START_TEST(values_may_come_in_another_format) {
+TEST(values_may_come_in_another_format) {
     for (int from_csr = 0; from_csr < 3; from_csr++) {
         system_of_test s = small_system((gsw_factor_options){.scope = (gsw_scope)(from_csr % 2)});
         s.from_csr = from_csr;
@@ -560,9 +554,8 @@ START_TEST(values_may_come_in_another_format) {
         ck_assert_msg(!s.differs, "the first ones in format %d", from_csr);
     }
 }
-END_TEST
 
-START_TEST(a_silent_process_ends_the_others) {
+TEST(a_silent_process_ends_the_others) {
     system_of_test s =
         small_system((gsw_factor_options){.kind = GSW_ILU0, .scope = GSW_SCOPE_GLOBAL});
     s.wait_limit = 0.2;
@@ -574,10 +567,9 @@ START_TEST(a_silent_process_ends_the_others) {
     s.wait_limit = 20;
     run_all(4, 0, &s);
 }
-END_TEST
 
 /* As after an error that one process alone has seen. */
-START_TEST(a_process_that_calls_another_function_ends_all) {
+TEST(a_process_that_calls_another_function_ends_all) {
     system_of_test s = small_system((gsw_factor_options){.kind = GSW_JACOBI});
     s.wait_limit = 5;
     s.method = GSW_BICGSTAB;
@@ -589,9 +581,8 @@ START_TEST(a_process_that_calls_another_function_ends_all) {
         ck_assert_ptr_nonnull(strstr(s.message[r], "another function"));
     }
 }
-END_TEST
 
-START_TEST(a_partition_leaves_the_sums_of_others) {
+TEST(a_partition_leaves_the_sums_of_others) {
     int64_t alone = 0;
     for (int others = 0; others < 3; others++) {
         system_of_test s = small_system((gsw_factor_options){.kind = GSW_JACOBI});
@@ -608,7 +599,6 @@ START_TEST(a_partition_leaves_the_sums_of_others) {
         }
     }
 }
-END_TEST
 
 /* Transports of 3 processes and of one, in one context. */
 static void mixed_body(hub_rank *rank, const gsw_transport *transport, void *user) {
@@ -626,13 +616,12 @@ static void mixed_body(hub_rank *rank, const gsw_transport *transport, void *use
     gsw_context_destroy(context);
 }
 
-START_TEST(partitions_of_a_context_have_the_same_processes) {
+TEST(partitions_of_a_context_have_the_same_processes) {
     gsw_status status[HUB_PROCESSES];
     hub_run(3, 0, -1, mixed_body, status);
     for (int r = 0; r < 3; r++)
         ck_assert_int_eq(status[r], GSW_ERROR_INVALID_ARGUMENT);
 }
-END_TEST
 
 /* What process 1 passes in another way than the others. */
 typedef enum difference {
@@ -730,7 +719,7 @@ static void differing_body(hub_rank *rank, const gsw_transport *transport, void 
     close_part(&p);
 }
 
-START_TEST(calls_that_differ_between_processes_are_refused_by_all) {
+TEST(calls_that_differ_between_processes_are_refused_by_all) {
     const gsw_grid g = {9, 7, 8};
     oracle_matrix *matrix = keep_matrix_of(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
     for (int in = 0; in < DIFFERENCES; in++) {
@@ -758,9 +747,8 @@ START_TEST(calls_that_differ_between_processes_are_refused_by_all) {
         }
     }
 }
-END_TEST
 
-START_TEST(a_bad_pivot_is_reported_by_all) {
+TEST(a_bad_pivot_is_reported_by_all) {
     const int64_t row = 3 + 9 * (2 + 7 * 5);
     for (int32_t e = 0; e < 7; e++)
         ((double *)small.matrix->arrays[e])[row] = 0;
@@ -783,9 +771,8 @@ START_TEST(a_bad_pivot_is_reported_by_all) {
         }
     }
 }
-END_TEST
 
-START_TEST(a_failed_factorisation_is_refused_by_all) {
+TEST(a_failed_factorisation_is_refused_by_all) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_SSOR, GSW_JACOBI};
     for (int kind = 0; kind < 3; kind++)
         for (int scope = 0; scope < 2; scope++)
@@ -798,7 +785,6 @@ START_TEST(a_failed_factorisation_is_refused_by_all) {
                               gsw_scope_name(s.factor.scope), overlap);
             }
 }
-END_TEST
 
 int main(int argc, char **argv) {
     backend_choose(argc, argv);

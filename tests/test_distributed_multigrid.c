@@ -171,7 +171,7 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof *cases, FIRST_CYCLES = 10 };
 
-START_TEST(global_cycles_are_those_of_one_process) {
+TEST(global_cycles_are_those_of_one_process) {
     const gsw_matrix *whole = keep_problem(cases[_i].problem);
     const int64_t points = oracle_points(&whole->grid);
     double *b = keep_random(3, points), *x = keep_random(4, points);
@@ -221,7 +221,6 @@ START_TEST(global_cycles_are_those_of_one_process) {
     ck_assert_msg(s.iterations[0] <= iterations + 3, "%s, local: %d iterations, not %d",
                   cases[_i].problem, s.iterations[0], iterations);
 }
-END_TEST
 
 /* ---- What the library chooses -----------------------------------------------------------------
  */
@@ -259,7 +258,7 @@ static void solve_body(hub_rank *rank, const gsw_transport *transport, void *use
     close_part(&p);
 }
 
-START_TEST(the_choice_is_that_of_one_process) {
+TEST(the_choice_is_that_of_one_process) {
     static const char *const problems[] = {
         "poisson:40x41x42",  "convection:24x25x26",  "lognormal:33x32x31",  "poisson:9x10x11",
         "random:3:20x21x22", "helmholtz19:20x21x22", "anisotropic:9x90x80", "box33:12x13x14"};
@@ -282,7 +281,6 @@ START_TEST(the_choice_is_that_of_one_process) {
         }
     }
 }
-END_TEST
 
 /* A solve takes the iterations of one process, or one more or less. */
 static void run_like_one(int processes, system_of_test *s, int iterations) {
@@ -315,7 +313,7 @@ static oracle_matrix *neumann(const gsw_grid *g) {
     return matrix;
 }
 
-START_TEST(a_singular_matrix_converges) {
+TEST(a_singular_matrix_converges) {
     const gsw_grid g = {24, 26, 28};
     oracle_matrix *matrix = neumann(&g);
     const int64_t points = oracle_points(&g);
@@ -334,10 +332,9 @@ START_TEST(a_singular_matrix_converges) {
     const int iterations = alone(&s, cycle, x);
     run_like_one(3, &s, iterations);
 }
-END_TEST
 
 /* The Krylov method finds the cycles slow, and ILU(0) takes over. */
-START_TEST(a_stretched_grid_gets_ilu_as_on_one_process) {
+TEST(a_stretched_grid_gets_ilu_as_on_one_process) {
     oracle_matrix *matrix = keep(KEPT_ORACLE, NULL, oracle_stretched(32, 1.3));
     const int64_t points = oracle_points(&matrix->view.grid);
     double *b = keep_random(3, points), *x = keep_zeros(points);
@@ -354,10 +351,9 @@ START_TEST(a_stretched_grid_gets_ilu_as_on_one_process) {
         ck_assert_int_gt(s.info.shared_levels, 0);
     }
 }
-END_TEST
 
 /* 24^3 points, halved along each axis, on three processes. */
-START_TEST(levels_are_whole_from_the_points_asked_for) {
+TEST(levels_are_whole_from_the_points_asked_for) {
     static const struct {
         int64_t whole;
         int levels; /* on several processes */
@@ -380,9 +376,8 @@ START_TEST(levels_are_whole_from_the_points_asked_for) {
         ck_assert_double_le(s.residual, 1e-8);
     }
 }
-END_TEST
 
-START_TEST(wrong_arguments_are_refused_by_all) {
+TEST(wrong_arguments_are_refused_by_all) {
     const gsw_grid g = {20, 20, 20};
     oracle_matrix *matrix = keep_matrix_of(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
     const int64_t points = oracle_points(&g);
@@ -422,7 +417,6 @@ START_TEST(wrong_arguments_are_refused_by_all) {
         }
     }
 }
-END_TEST
 
 int main(int argc, char **argv) {
     backend_choose(argc, argv);

@@ -260,7 +260,7 @@ def test_promises_of_determinism_name_tests():
         names = [words.split(": ")[-1] for words in said if "/" not in words]
         assert set(files) <= set(sources), cells
         for name in set(names) - set(sources):
-            assert any(f"START_TEST({name})" in sources[file] for file in files), f"{name}: {cells}"
+            assert any(f"\nTEST({name})" in sources[file] for file in files), f"{name}: {cells}"
         assert all((ROOT / words).is_file() for words in said if "/" in words), cells
 
 

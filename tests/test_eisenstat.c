@@ -152,7 +152,7 @@ static int keeps_couplings(const char *name) {
 }
 
 /* Every stencil on one grid. */
-START_TEST(two_sweeps_apply_the_operator) {
+TEST(two_sweeps_apply_the_operator) {
     const int g = _i * backend_stride();
     const gsw_grid grid = oracle_grid(g);
     for (int s = 0; s < oracle_stencil_count(); s++) {
@@ -170,10 +170,9 @@ START_TEST(two_sweeps_apply_the_operator) {
         }
     }
 }
-END_TEST
 
 /* Lines that end within a chunk, and more pencils than a device holds at a time. */
-START_TEST(larger_grids) {
+TEST(larger_grids) {
     static const gsw_grid grids[] = {{131, 67, 93}, {1, 301, 57}, {517, 1, 9}, {40, 200, 200}};
     for (int g = 0; g < 4; g++) {
         const oracle_matrix *random = keep_matrix_of(&grids[g], oracle_stencil_named("D3N7"),
@@ -185,7 +184,6 @@ START_TEST(larger_grids) {
         }
     }
 }
-END_TEST
 
 /* ---- solves ------------------------------------------------------------------------------------
  */
@@ -285,7 +283,7 @@ static void check_kind(const char *what, const gsw_matrix *host, gsw_factor_opti
     check_unused(what, &s, GSW_BICGSTAB, (gsw_krylov_options){.rtol = 1e-6});
 }
 
-START_TEST(solves) {
+TEST(solves) {
     const gsw_matrix *host = keep_problem(problems[_i].text);
     const int symmetric = problems[_i].symmetric;
     for (int k = 0; k < KINDS - !symmetric; k++) {
@@ -303,7 +301,6 @@ START_TEST(solves) {
             check_solves(&s, (gsw_method)method);
     }
 }
-END_TEST
 
 /* ---- where it does not apply -------------------------------------------------------------------
  */
@@ -313,7 +310,7 @@ static gsw_status multiply(void *user, gsw_context *where, const double *x, doub
     return gsw_spmv(where, user, GSW_F64, x, y);
 }
 
-START_TEST(exceptions) {
+TEST(exceptions) {
     const gsw_matrix *host = keep_problem("poisson:9x8x7"), *wide = keep_problem("hpcg:9x8x7");
     const gsw_krylov_options usual = {.rtol = 1e-6};
     check_kind("jacobi", host, (gsw_factor_options){.kind = GSW_JACOBI});
@@ -337,7 +334,6 @@ START_TEST(exceptions) {
         check_unused("another shape", &s, GSW_BICGSTAB, usual);
     }
 }
-END_TEST
 
 /* ---- other beginnings and ends -----------------------------------------------------------------
  */
@@ -353,7 +349,7 @@ static oracle_matrix *multiplied(const gsw_matrix *host, double by) {
 
 /* A factor of a matrix that has been multiplied by 4 since is not used, because its E does not fit;
  * refactored it is. */
-START_TEST(a_factor_of_older_values) {
+TEST(a_factor_of_older_values) {
     const gsw_matrix *host = keep_problem("poisson:12x11x10");
     const oracle_matrix *scaled = multiplied(host, 4);
     for (int k = 0; k < KINDS; k++) {
@@ -366,11 +362,10 @@ START_TEST(a_factor_of_older_values) {
         check_solves(&s, GSW_CG);
     }
 }
-END_TEST
 
 /* CG on a negative definite matrix, whose pivots have no real roots, takes no form. On an
  * indefinite one the form breaks down, and the method without it says why. */
-START_TEST(breakdowns) {
+TEST(breakdowns) {
     const gsw_matrix *host = keep_problem("poisson:9x8x7");
     const oracle_matrix *negative = multiplied(host, -1), *indefinite = multiplied(host, 1);
     const gsw_factor_options ssor = {.kind = GSW_SSOR};
@@ -389,7 +384,6 @@ START_TEST(breakdowns) {
             ck_assert(isfinite(s.x[i]));
     }
 }
-END_TEST
 
 typedef struct sighting {
     int64_t next, stop_at;
@@ -423,7 +417,7 @@ static void check_stops(const model *s, gsw_method method, int64_t last) {
 }
 
 /* Monitors see all iterations, and may stop them. A good x0 takes none. */
-START_TEST(monitors) {
+TEST(monitors) {
     const model s =
         factored(keep_problem("poisson:13x12x11"), &(gsw_factor_options){.kind = GSW_IC0});
     double *solution = keep_zeros(s.n);
@@ -444,7 +438,6 @@ START_TEST(monitors) {
         }
     }
 }
-END_TEST
 
 /* x of a solve from 0 in the form has the bits of *first, which receives x where it is NULL. */
 static void check_bits(const model *s, gsw_method method, const double **first) {
@@ -459,7 +452,7 @@ static void check_bits(const model *s, gsw_method method, const double **first) 
 }
 
 /* However far the host queues ahead, the bits are the same. */
-START_TEST(queues) {
+TEST(queues) {
     static const int aheads[] = {0, 1, 4, 7};
     const model s =
         factored(keep_problem(problems[_i].text), &(gsw_factor_options){.kind = GSW_SSOR});
@@ -470,7 +463,6 @@ START_TEST(queues) {
         krylov_queue_reset();
     }
 }
-END_TEST
 
 /* ---- on the CPU alone --------------------------------------------------------------------------
  */
@@ -490,7 +482,7 @@ static gsw_status spoil_product(gsw_context *where, const gsw_matrix *matrix, gs
 
 /* Where b - A x does not follow the recurrence, the form gives up, and the method without it goes
  * on from x. */
-START_TEST(drift_ends_the_form) {
+TEST(drift_ends_the_form) {
     gsw_krylov_result result;
     const model s =
         factored(keep_problem("poisson:13x12x11"), &(gsw_factor_options){.kind = GSW_IC0});
@@ -507,11 +499,10 @@ START_TEST(drift_ends_the_form) {
     ck_assert_int_lt(wrong, 0); /* the form has not measured a third time */
     ck_assert_int_eq(result.replacements, 1);
 }
-END_TEST
 
 /* Central differences of a strong wind: the vectors of the form grow by many orders of magnitude,
  * and rounding errors of x^ become errors of x of that size. */
-START_TEST(x_is_no_worse_than_at_the_start) {
+TEST(x_is_no_worse_than_at_the_start) {
     const gsw_grid g = {64, 64, 64};
     oracle_matrix *wind = oracle_random(&g, oracle_stencil_named("D3N7"), 1, ORACLE_POSITIVE);
     const gsw_stencil *stencil = &wind->view.stencil;
@@ -538,10 +529,9 @@ START_TEST(x_is_no_worse_than_at_the_start) {
     ck_assert_double_le(result.residual, 1);
     oracle_free(wind);
 }
-END_TEST
 
 /* The same bits for any number of threads. */
-START_TEST(threads) {
+TEST(threads) {
     gsw_context *const usual = context, *const usual_cpu = cpu;
     const double *first = NULL;
     for (int count = 1; count <= 4; count++) {
@@ -553,9 +543,8 @@ START_TEST(threads) {
     context = usual;
     cpu = usual_cpu;
 }
-END_TEST
 
-START_TEST(the_default_on_this_backend) {
+TEST(the_default_on_this_backend) {
     gsw_krylov_result result;
     const model s =
         factored(keep_problem("convection:12x11x10"), &(gsw_factor_options){.kind = GSW_ILU0});
@@ -566,7 +555,6 @@ START_TEST(the_default_on_this_backend) {
         solve_in((gsw_eisenstat)3, &s, GSW_BICGSTAB, (gsw_krylov_options){.rtol = 0}, &result),
         "eisenstat 3");
 }
-END_TEST
 
 int main(int argc, char **argv) {
     backend_choose(argc, argv);

@@ -57,7 +57,7 @@ static gsw_matrix matrix_on(const gsw_grid *g, const char *stencil) {
     return matrix;
 }
 
-START_TEST(factors) {
+TEST(factors) {
     const gsw_grid *g = &grids[_i];
     for (int s = 0; s < STENCILS; s++) {
         const gsw_matrix matrix = matrix_on(g, stencils[s]);
@@ -76,9 +76,8 @@ START_TEST(factors) {
             }
     }
 }
-END_TEST
 
-START_TEST(hierarchies_and_loops) {
+TEST(hierarchies_and_loops) {
     const gsw_grid *g = &grids[_i];
     for (int s = 0; s < STENCILS; s++) {
         const gsw_matrix matrix = matrix_on(g, stencils[s]);
@@ -90,9 +89,8 @@ START_TEST(hierarchies_and_loops) {
         refused(gsw_matrix_to_csr(context, &matrix, GSW_FULL, GSW_I64, &csr), "to_csr", g);
     }
 }
-END_TEST
 
-START_TEST(solvers) {
+TEST(solvers) {
     const gsw_grid *g = &grids[_i];
     for (int s = 0; s < STENCILS; s++) {
         const gsw_matrix matrix = matrix_on(g, stencils[s]);
@@ -109,9 +107,8 @@ START_TEST(solvers) {
         }
     }
 }
-END_TEST
 
-START_TEST(problems) {
+TEST(problems) {
     const gsw_grid *g = &grids[_i];
     static const char *const names[] = {"poisson", "lognormal", "hpcg", "convection"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
@@ -119,10 +116,9 @@ START_TEST(problems) {
         refused(gsw_problem_create(context, names[k], g, NULL, &problem), names[k], g);
     }
 }
-END_TEST
 
 /* On one process: a partition and a matrix are views, and may exist. */
-START_TEST(partitions) {
+TEST(partitions) {
     const gsw_grid *g = &grids[_i];
     gsw_partition *partition = NULL;
     gsw_matrix matrix;
@@ -140,7 +136,6 @@ START_TEST(partitions) {
     }
     gsw_partition_destroy(partition);
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("extents");

@@ -32,7 +32,7 @@ static int check_case(gsw_grid grid, const gsw_stencil *stencil, int k, int type
     return 1;
 }
 
-START_TEST(solves_equal_the_textbook) {
+TEST(solves_equal_the_textbook) {
     static const int64_t counts[] = {1, 3, 8, 5, 2};
     const int stride = device_stride();
     const char *name;
@@ -45,16 +45,14 @@ START_TEST(solves_equal_the_textbook) {
     printf("%s: %d combinations equal the textbook\n", name, combinations);
     ck_assert_int_ge(combinations, 300 / (stride > 1 ? 2 * stride : 1));
 }
-END_TEST
 
 /* In every third of these grids pencils have few planes. */
-START_TEST(short_lines_equal_the_textbook) {
+TEST(short_lines_equal_the_textbook) {
     for (int i = _i % short_stride(); i < ORACLE_SHORT_GRIDS; i += short_stride())
         for (int k = i % 16; k < OPTIONS; k += 16)
             check_case(oracle_short_grid(i), oracle_stencil(_i, NULL), k, (i + k / 4) % TYPES,
                        i + k / 2, 1 + i % 2);
 }
-END_TEST
 
 /* One sweep out of place, in each context. */
 static void check_half(const pair *p, int which) {
@@ -72,7 +70,7 @@ static void check_half(const pair *p, int which) {
     block_close(&v);
 }
 
-START_TEST(sweeps_are_the_two_halves) {
+TEST(sweeps_are_the_two_halves) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU, GSW_FACTOR_LU};
     const int stride = device_stride();
     for (int g = _i % stride; g < oracle_grid_count(); g += stride)
@@ -89,7 +87,6 @@ START_TEST(sweeps_are_the_two_halves) {
             problem_close(&q);
         }
 }
-END_TEST
 
 /* ---- the factors themselves ---- */
 
@@ -185,7 +182,7 @@ static int can_be_extracted(const gsw_factor_options *options) {
 }
 
 /* On the CPU each kind is extracted in fp64, too. */
-START_TEST(extracted_factors_equal_the_textbook) {
+TEST(extracted_factors_equal_the_textbook) {
     const int stride = device_stride();
     for (int g = _i % stride; g < oracle_grid_count(); g += stride)
         for (int k = 0; k < 2 * OPTIONS; k++) {
@@ -208,9 +205,8 @@ START_TEST(extracted_factors_equal_the_textbook) {
             problem_close(&q);
         }
 }
-END_TEST
 
-START_TEST(ilu0_by_hand) {
+TEST(ilu0_by_hand) {
     /*     4 1 0           1            4 1   0
      * A = 2 5 1 , so  L = 0.5 1    U =   4.5 1
      *     0 9 8           0   2 1            6      */
@@ -243,13 +239,12 @@ START_TEST(ilu0_by_hand) {
     gsw_csr_free(&u);
     gsw_factor_destroy(factor);
 }
-END_TEST
 
 /* ---- matrices of all sorts ---- */
 
 /* A coupling whose array is NULL does not exist. Without the array of the diagonal, only solves
  * with a unit diagonal work. */
-START_TEST(arrays_may_be_null) {
+TEST(arrays_may_be_null) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0,         GSW_DILU,         GSW_SSOR,
                                             GSW_FACTOR_LOWER, GSW_FACTOR_UPPER, GSW_FACTOR_LU};
     for (int i = 0; i < oracle_stencil_count(); i += device_stride()) {
@@ -279,9 +274,8 @@ START_TEST(arrays_may_be_null) {
         }
     }
 }
-END_TEST
 
-START_TEST(arrays_may_be_unaligned) {
+TEST(arrays_may_be_unaligned) {
     for (int i = 0; i < oracle_stencil_count(); i += wide_stride()) {
         for (int k = 0; k < LAYOUTS * TYPES; k++) {
             const int t = k / LAYOUTS;
@@ -307,7 +301,6 @@ START_TEST(arrays_may_be_unaligned) {
         }
     }
 }
-END_TEST
 
 /* A refactored factor gives the bits of a new one, from another layout too. Of some, the solves
  * before and after are checked as well. */
@@ -332,7 +325,7 @@ static void check_refactor(const problem *old, const problem *new,
     pair_close(&reused);
 }
 
-START_TEST(refactor_is_a_new_factor) {
+TEST(refactor_is_a_new_factor) {
     const gsw_stencil *stencil = oracle_stencil(_i, NULL);
     for (int k = _i % short_stride(); k < OPTIONS * TYPES; k += short_stride()) {
         const int t = k % TYPES;
@@ -352,7 +345,6 @@ START_TEST(refactor_is_a_new_factor) {
         problem_close(&old);
     }
 }
-END_TEST
 
 /* ---- larger grids, on a device ---- */
 
@@ -362,7 +354,7 @@ static const gsw_grid large[] = {
 };
 #define MANY_POINTS 100000
 
-START_TEST(large_grids_equal_the_cpu) {
+TEST(large_grids_equal_the_cpu) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_IC0,          GSW_SSOR,
                                             GSW_DILU, GSW_FACTOR_LOWER, GSW_FACTOR_UPPER};
     contexts c = contexts_open(4, NULL);
@@ -390,7 +382,6 @@ START_TEST(large_grids_equal_the_cpu) {
     }
     contexts_close(&c);
 }
-END_TEST
 
 /* A factor that eliminates nothing, and a triangular one, which has `more` right-hand sides beside
  * the first. */
@@ -412,7 +403,7 @@ static void check_sweeps(gsw_grid grid, const gsw_stencil *stencil, uint64_t see
 
 /* Grids so large that lines along another axis than x do not pay where it is hardly longer. Stars
  * that reach far along that axis have lines there all the same, because a tile cannot hold them. */
-START_TEST(lines_along_x_equal_the_cpu) {
+TEST(lines_along_x_equal_the_cpu) {
     static const gsw_stencil far = {
         .count = 5,
         .center = 2,
@@ -421,26 +412,23 @@ START_TEST(lines_along_x_equal_the_cpu) {
     ck_assert_int_eq(gsw_stencil_named("D3N7", &near), GSW_SUCCESS);
     check_sweeps((gsw_grid){160, 161, 170}, _i > 0 ? &far : &near, 3, 0);
 }
-END_TEST
 
 /* So many pencils with so short lines that two blocks share a multiprocessor. */
 static const char *const boxes[] = {"D3N15", "D3N19", "D3N27", "D3N33"};
 
-START_TEST(short_lines_equal_the_cpu) {
+TEST(short_lines_equal_the_cpu) {
     static const gsw_grid grids[] = {{16, 150, 140}, {5, 150, 140}};
     for (int g = 0; g < LENGTH(grids); g++)
         check_sweeps(grids[g], oracle_stencil_named(boxes[_i]), 4, 2);
 }
-END_TEST
 
 /* Eight right-hand sides, and more pencils than any of their groups has slots of faces. */
-START_TEST(many_pencils_equal_the_cpu) {
+TEST(many_pencils_equal_the_cpu) {
     check_sweeps((gsw_grid){120, 150, 140}, oracle_stencil_named(cubes[_i]), 5, 7);
 }
-END_TEST
 
 /* Also: for a cube, the memory is little more than one value per offset and point. */
-START_TEST(cube_of_128_equals_the_cpu) {
+TEST(cube_of_128_equals_the_cpu) {
     const gsw_factor_options options = {.size = sizeof options, .kind = GSW_ILU0};
     gsw_factor_info info = {.size = sizeof info};
     cube u;
@@ -454,10 +442,9 @@ START_TEST(cube_of_128_equals_the_cpu) {
                   (long long)info.work_bytes);
     cube_close(&u);
 }
-END_TEST
 
 /* Solves and factorisations. */
-START_TEST(repetitions_give_the_same_bits) {
+TEST(repetitions_give_the_same_bits) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU, GSW_SSOR};
     for (int k = 0; k < LENGTH(kinds); k++) {
         const gsw_factor_options options = {
@@ -474,7 +461,6 @@ START_TEST(repetitions_give_the_same_bits) {
         cube_close(&u);
     }
 }
-END_TEST
 
 /* ---- values that are not numbers ---- */
 
@@ -539,7 +525,7 @@ static void check_spoilt(const problem *q, const gsw_factor_options *options, in
     pair_close(&p);
 }
 
-START_TEST(nan_and_infinity_travel_along_couplings_only) {
+TEST(nan_and_infinity_travel_along_couplings_only) {
     for (int g = 0; g < LENGTH(odd_grids); g += short_stride()) {
         for (int trial = OF_B - 1; trial < TRIALS; trial++) {
             const recipe r = {.grid = odd_grids[g],
@@ -560,7 +546,6 @@ START_TEST(nan_and_infinity_travel_along_couplings_only) {
         }
     }
 }
-END_TEST
 
 static const uint64_t nans_64[] = {
     UINT64_C(0xfff8deadbeef0001), UINT64_C(0x7ff8dead00000000), UINT64_C(0xfff0dead00000001),
@@ -594,7 +579,7 @@ static void check_pattern(block *v, int pattern, int64_t first, int64_t step) {
 }
 
 /* Every bit pattern of NaN, anywhere, also where it is copied to x unchanged. */
-START_TEST(every_nan_is_a_nan) {
+TEST(every_nan_is_a_nan) {
     static const gsw_grid grids[] = {{12, 12, 12}, {70, 33, 1}, {9, 26, 11}};
     for (int g = 0; g < LENGTH(grids); g++) {
         for (int k = _i % wide_stride(); k < OPTIONS; k += wide_stride()) {
@@ -621,7 +606,6 @@ START_TEST(every_nan_is_a_nan) {
         }
     }
 }
-END_TEST
 
 /* Scales the stored values of arrays by a power of two. */
 static void scale_matrix(oracle_matrix *matrix, double factor) {
@@ -638,7 +622,7 @@ static void scale_b(block *v, double factor) {
 
 /* Couplings and right-hand sides are below the smallest normal number, diagonals just above it. The
  * solutions are ordinary numbers, and they are wrong where a value was flushed to zero. */
-START_TEST(denormal_inputs_count) {
+TEST(denormal_inputs_count) {
     for (int t = 0; t < TYPES; t++) {
         const double least = 2 * (types[t].factor == GSW_F64 ? DBL_MIN : (double)FLT_MIN);
         recipe r = recipe_of((gsw_grid){23, 11, 9}, oracle_stencil(_i, NULL), ORACLE_ANY_SIGN, 4);
@@ -663,11 +647,10 @@ START_TEST(denormal_inputs_count) {
         problem_close(&q);
     }
 }
-END_TEST
 
 /* Products of two coefficients leave the range of numbers, which the factors do not. A sweep
  * computes pivots from such products (diagonal.cu). */
-START_TEST(coefficients_may_be_tiny_or_huge) {
+TEST(coefficients_may_be_tiny_or_huge) {
     static const double scales[] = {0x1p-600, 0x1p-520, 0x1p600};
     for (int i = 0; i < LENGTH(scales); i++) {
         for (int kind = GSW_ILU0; kind <= GSW_DILU; kind++) {
@@ -687,11 +670,10 @@ START_TEST(coefficients_may_be_tiny_or_huge) {
         }
     }
 }
-END_TEST
 
 /* A row of U overflows, while the products and the pivots are ordinary numbers. The row after it
  * then has no pivot. */
-START_TEST(an_infinite_coefficient_is_noticed) {
+TEST(an_infinite_coefficient_is_noticed) {
     const recipe r = {.grid = {23, 11, 9}, .stencil = oracle_stencil_named("D3N7"), .seed = 4};
     const int32_t before = 2, center = 3, after = 4; /* couplings along x */
     const int64_t row = 23 * 11 + 30;
@@ -711,7 +693,6 @@ START_TEST(an_infinite_coefficient_is_noticed) {
     ck_assert_int_eq(same_outcome(&p), GSW_ERROR_ZERO_PIVOT);
     problem_close(&q);
 }
-END_TEST
 
 /* Solutions of some thousand times the smallest positive number. They are right except for a few
  * multiples of it. */
@@ -729,7 +710,7 @@ static void check_denormal_solution(block *v, double least) {
     ck_assert_msg(zeros <= v->n / 10, "%s: %lld zeros", v->p->text, (long long)zeros);
 }
 
-START_TEST(denormal_solutions_count) {
+TEST(denormal_solutions_count) {
     for (int t = 0; t < TYPES; t += 2) {
         const double least = types[t].vector == GSW_F64 ? 0x1p-1074 : 0x1p-149;
         for (int k = _i % wide_stride(); k < OPTIONS; k += wide_stride()) {
@@ -750,7 +731,6 @@ START_TEST(denormal_solutions_count) {
         }
     }
 }
-END_TEST
 
 /* Exactly the values that are finite by the textbook are finite here. */
 static void check_finite(const block *v) {
@@ -762,7 +742,7 @@ static void check_finite(const block *v) {
 }
 
 /* LOWER, UPPER and LU take any diagonal. */
-START_TEST(a_zero_divides_when_the_solve_runs) {
+TEST(a_zero_divides_when_the_solve_runs) {
     const recipe r = {.grid = {13, 17, 5}, .stencil = oracle_stencil(_i, NULL), .seed = 3};
     problem q = problem_open(&r);
     ((double *)q.lower->arrays[r.stencil->center])[q.n / 2] = 0;
@@ -783,7 +763,6 @@ START_TEST(a_zero_divides_when_the_solve_runs) {
     }
     problem_close(&q);
 }
-END_TEST
 
 /* ---- bad pivots ---- */
 
@@ -796,7 +775,7 @@ static void plant(oracle_matrix *matrix, int64_t row, double pivot) {
 
 static const gsw_grid pivot_grids[] = {{40, 9, 6}, {1, 13, 11}, {130, 1, 1}, {17, 23, 1}};
 
-START_TEST(bad_pivots_are_named) {
+TEST(bad_pivots_are_named) {
     static const double bad[] = {0, NAN, INFINITY, -1};
     for (int kind = GSW_ILU0; kind <= GSW_JACOBI; kind++) {
         if (kind == GSW_IC0 && !is_symmetric(oracle_stencil(_i, NULL)))
@@ -825,7 +804,6 @@ START_TEST(bad_pivots_are_named) {
         }
     }
 }
-END_TEST
 
 /* Gives row `row` this diagonal or, where `coupling` is not 0, this value before the diagonal (-1)
  * or after it (1). Couplings before a diagonal are 0, so that it is the pivot. */
@@ -910,13 +888,12 @@ static void check_beyond_f32(gsw_context *context, const gsw_stencil *stencil, g
         }
 }
 
-START_TEST(values_beyond_fp32_are_refused) {
+TEST(values_beyond_fp32_are_refused) {
     for (int i = 0; i < both.all; i++) {
         check_beyond_f32(both.here[i], oracle_stencil(_i, NULL), GSW_FORMAT_STENCIL);
         check_beyond_f32(both.here[i], oracle_stencil(_i, NULL), GSW_FORMAT_CSR);
     }
 }
-END_TEST
 
 /* A factor of `good` is usable again after a factorisation that failed. A refused argument leaves
  * the factor's values as they were. */
@@ -948,7 +925,7 @@ static void check_failures(pair *p, const problem *good, const problem *bad, con
     block_close(&v);
 }
 
-START_TEST(a_failed_refactor_leaves_nothing_usable) {
+TEST(a_failed_refactor_leaves_nothing_usable) {
     for (int kind = GSW_ILU0; kind <= GSW_JACOBI; kind++) {
         recipe r = {.grid = {11, 10, 9},
                     .stencil = oracle_stencil(2, NULL),
@@ -970,10 +947,9 @@ START_TEST(a_failed_refactor_leaves_nothing_usable) {
         problem_close(&good);
     }
 }
-END_TEST
 
 /* As many, by the same numbers. */
-START_TEST(bad_pivots_are_shifted_as_on_the_cpu) {
+TEST(bad_pivots_are_shifted_as_on_the_cpu) {
     for (int kind = GSW_ILU0; kind <= GSW_JACOBI; kind++) {
         for (int g = 0; g < LENGTH(pivot_grids); g++) {
             const int t = (g + kind) % TYPES;
@@ -1005,7 +981,6 @@ START_TEST(bad_pivots_are_shifted_as_on_the_cpu) {
         }
     }
 }
-END_TEST
 
 static void set_all_finite(oracle_matrix *matrix) {
     for (int32_t e = 0; e < matrix->view.stencil.count; e++)
@@ -1033,7 +1008,7 @@ static double row_largest(const gsw_matrix *matrix, int64_t row, int symmetric) 
     return largest;
 }
 
-START_TEST(bad_pivots_are_shifted) {
+TEST(bad_pivots_are_shifted) {
     const gsw_grid grid = {13, 7, 5};
     const int64_t n = oracle_points(&grid), row = n / 2;
     const double shift = 0.25;
@@ -1068,13 +1043,12 @@ START_TEST(bad_pivots_are_shifted) {
         gsw_factor_destroy(factor);
     }
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
 /* The message names the lowest row with a coupling outside the stencil, and the context remains
  * usable. */
-START_TEST(couplings_outside_the_stencil_are_refused) {
+TEST(couplings_outside_the_stencil_are_refused) {
     recipe r = recipe_of((gsw_grid){9, 8, 7}, oracle_stencil(2, NULL), ORACLE_POSITIVE, 2);
     r.layout = 1;
     const gsw_factor_options options = {
@@ -1095,10 +1069,9 @@ START_TEST(couplings_outside_the_stencil_are_refused) {
     problem_close(&bad);
     problem_close(&good);
 }
-END_TEST
 
 /* Of each kind, with every row pointer in turn far outside the arrays on either side. */
-START_TEST(row_pointers_outside_the_arrays_are_refused) {
+TEST(row_pointers_outside_the_arrays_are_refused) {
     const gsw_grid grid = {4, 3, 2};
     const oracle_layout layout = {.format = GSW_FORMAT_CSR, .part = GSW_FULL};
     const gsw_factor_options options = {.size = sizeof options, .kind = (gsw_factor_kind)_i};
@@ -1120,9 +1093,8 @@ START_TEST(row_pointers_outside_the_arrays_are_refused) {
             row_ptr[row] = right;
         }
 }
-END_TEST
 
-START_TEST(a_bad_pivot_is_named_by_row_and_point) {
+TEST(a_bad_pivot_is_named_by_row_and_point) {
     const gsw_grid grid = {5, 4, 3};
     const gsw_factor_options options = {.size = sizeof options, .kind = (gsw_factor_kind)_i};
     oracle_matrix *arrays = keep_matrix_of(&grid, oracle_stencil(2, NULL), 2, ORACLE_POSITIVE);
@@ -1143,7 +1115,6 @@ START_TEST(a_bad_pivot_is_named_by_row_and_point) {
     must_refuse(context, gsw_factor_create(context, &csr->view, &options, &factor),
                 GSW_ERROR_ZERO_PIVOT, "row 34 (1-based), (x, y, z) = (3, 2, 1)");
 }
-END_TEST
 
 static void count_messages(void *user, gsw_status status, const char *message) {
     (void)message;
@@ -1184,7 +1155,7 @@ static void expect_row_message(int count, const int32_t *columns, const double *
     gsw_context_destroy(context);
 }
 
-START_TEST(what_a_bad_row_stores_is_named) {
+TEST(what_a_bad_row_stores_is_named) {
     static const gsw_grid chain = {4, 1, 1}, square = {2, 2, 1};
     static const int32_t all[] = {2, 3, 4}, outer[] = {2, 4};
     static const double zero[] = {-1, 0, -1}, negative[] = {-1, -4, -1}, small[] = {-1, 0.1, -1};
@@ -1210,9 +1181,8 @@ START_TEST(what_a_bad_row_stores_is_named) {
         "row 2 (1-based), (x, y, z) = (1, 0, 0), column 3: offset (-1, 1, 0) is not in "
         "the stencil D2N5 of the 2 x 2 x 1 grid");
 }
-END_TEST
 
-START_TEST(ic0_needs_a_symmetric_stencil) {
+TEST(ic0_needs_a_symmetric_stencil) {
     recipe r = recipe_of((gsw_grid){5, 4, 3}, oracle_stencil(_i, NULL), ORACLE_POSITIVE, 2);
     r.alone = 1;
     const gsw_factor_options options = {.size = sizeof options, .kind = GSW_IC0};
@@ -1223,9 +1193,8 @@ START_TEST(ic0_needs_a_symmetric_stencil) {
     pair_close(&p);
     problem_close(&q);
 }
-END_TEST
 
-START_TEST(bad_options_are_refused) {
+TEST(bad_options_are_refused) {
     const recipe r = {.grid = {4, 3, 2},
                       .stencil = oracle_stencil(2, NULL),
                       .diagonal = ORACLE_POSITIVE,
@@ -1266,9 +1235,8 @@ START_TEST(bad_options_are_refused) {
     gsw_factor_destroy(NULL);
     problem_close(&q);
 }
-END_TEST
 
-START_TEST(bad_calls_are_refused) {
+TEST(bad_calls_are_refused) {
     const gsw_grid grid = {4, 3, 2};
     const gsw_factor_options kinds[] = {{.size = sizeof(gsw_factor_options), .kind = GSW_SSOR},
                                         {.size = sizeof(gsw_factor_options), .transpose = 1},
@@ -1303,16 +1271,14 @@ START_TEST(bad_calls_are_refused) {
         gsw_factor_destroy(factor);
     }
 }
-END_TEST
 
-START_TEST(kinds_have_names) {
+TEST(kinds_have_names) {
     static const char *const names[] = {"ilu0",   "ic0",   "dilu",  "ssor",
                                         "jacobi", "lower", "upper", "lu"};
     for (int kind = GSW_ILU0; kind <= GSW_FACTOR_LU; kind++)
         ck_assert_str_eq(gsw_factor_kind_name((gsw_factor_kind)kind), names[kind]);
     ck_assert_ptr_nonnull(gsw_factor_kind_name((gsw_factor_kind)99));
 }
-END_TEST
 
 /* What is by hand, or decided before any backend. */
 static void add_cpu_tests(Suite *suite) {

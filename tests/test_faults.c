@@ -130,7 +130,7 @@ static campaign in_world(fault_kind kind) {
                       .live = &fault.live};
 }
 
-START_TEST(memory_fails) {
+TEST(memory_fails) {
     tally sum = {0};
     open_world();
     print_head("out of memory");
@@ -146,7 +146,6 @@ START_TEST(memory_fails) {
     close_world();
     expect_no_fault(&sum, 1000);
 }
-END_TEST
 
 /* ---- Faults of files ------------------------------------------------------------------------- */
 
@@ -238,7 +237,7 @@ static void file_campaign(int reason, tally *t) {
     }
 }
 
-START_TEST(files_fail) {
+TEST(files_fail) {
     static const struct {
         const char *name;
         int reason;
@@ -259,7 +258,6 @@ START_TEST(files_fail) {
     close_world();
     expect_no_fault(&sum, 100);
 }
-END_TEST
 
 /* ---- Faults of numbers ----------------------------------------------------------------------- */
 
@@ -340,13 +338,12 @@ static void number_trial(number_fault what, tally *sum) {
     }
 }
 
-START_TEST(numbers_fail) {
+TEST(numbers_fail) {
     open_world();
     const tally sum = run_number_faults(500, number_trial);
     close_world();
     expect_no_fault(&sum, sum.injected / 4);
 }
-END_TEST
 
 /* ---- Broken copies --------------------------------------------------------------------------- */
 
@@ -403,7 +400,7 @@ end:
     free(memory);
 }
 
-START_TEST(broken_copies_are_found) {
+TEST(broken_copies_are_found) {
     static const scene broken[] = {{"leak", broken_leak, 1, 0, 0},
                                    {"bits", broken_bits, 1, 0, 0},
                                    {"message", broken_message, 1, 0, 0},
@@ -423,7 +420,6 @@ START_TEST(broken_copies_are_found) {
         __real_free(leaked[i]);
     close_world();
 }
-END_TEST
 
 int main(void) {
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* what a failing test has printed, too */

@@ -100,7 +100,7 @@ static int status_of(pid_t child) {
     return -1;
 }
 
-START_TEST(children_compute) {
+TEST(children_compute) {
     double *expected = solutions();
     ck_assert_int_eq(solve(context, expected), GSW_SUCCESS);
     ck_assert_int_eq(gsw_context_threads(context), CONTEXT_THREADS);
@@ -116,10 +116,9 @@ START_TEST(children_compute) {
     }
     free(expected);
 }
-END_TEST
 
 /* A process that forks before it runs threads, as servers do, loses none. */
-START_TEST(children_of_one_thread_have_all_threads) {
+TEST(children_of_one_thread_have_all_threads) {
     const pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
@@ -129,7 +128,6 @@ START_TEST(children_of_one_thread_have_all_threads) {
     }
     ck_assert_int_eq(status_of(child), 0);
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("fork");

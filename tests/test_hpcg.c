@@ -61,7 +61,7 @@ static void check_transfer(const gsw_multigrid *mg, int number, const gsw_grid *
 }
 
 /* Every coarse matrix is the one that the problem has on that grid. */
-START_TEST(levels_are_problems) {
+TEST(levels_are_problems) {
     const gsw_matrix *matrix = problem_named(grids[_i]);
     gsw_multigrid *mg = keep_multigrid(context, matrix, prescribed);
     gsw_multigrid_info info = {.size = sizeof info};
@@ -92,7 +92,6 @@ START_TEST(levels_are_problems) {
         grid = next;
     }
 }
-END_TEST
 
 /* ---- The method ---- */
 
@@ -132,7 +131,7 @@ static void run(gsw_context *with, const gsw_matrix *matrix, gsw_multigrid *mg, 
 /* The norms of the residual are those of the plain loops. Rounding grows where the residual is
  * small. The plain loops themselves, with rows added in descending order, differ by up to 1e-20 of
  * the first norm. */
-START_TEST(history_of_the_residual) {
+TEST(history_of_the_residual) {
     const gsw_matrix *matrix = problem_named(grids[_i]);
     const int64_t n = oracle_points(&matrix->grid);
     double norms[ITERATIONS + 1], *x = keep_zeros(n);
@@ -148,10 +147,9 @@ START_TEST(history_of_the_residual) {
     for (int64_t k = 0; k < n; k++)
         ck_assert(fabs(x[k] - 1) <= 1e-12);
 }
-END_TEST
 
 /* The same bits for any number of threads, from a CSR, and after values were filled anew. */
-START_TEST(same_bits) {
+TEST(same_bits) {
     const gsw_matrix *matrix = problem_named(grids[_i]);
     const int64_t n = oracle_points(&matrix->grid);
     double *x = keep_zeros(n), *expected = keep_zeros(n);
@@ -178,7 +176,6 @@ START_TEST(same_bits) {
     run(context, matrix, mg, x, &seen);
     ck_assert(memcmp(&seen, &first, sizeof seen) == 0);
 }
-END_TEST
 
 /* ---- The options beyond what HPCG prescribes ---- */
 
@@ -203,7 +200,7 @@ static void check_symmetry(const gsw_matrix *matrix, const gsw_multigrid_options
 
 /* With every smoother, both interpolations, any limit of levels. Injection gives coarse matrices
  * that are not symmetric where the coefficients vary, and the report states it. */
-START_TEST(cycles_are_symmetric) {
+TEST(cycles_are_symmetric) {
     static const char *const names[] = {"hpcg:17x15x19", "poisson:16x9x20", "lognormal:14x21x10",
                                         "box33:13x16x9", "poisson:37x29"};
     for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++) {
@@ -223,10 +220,9 @@ START_TEST(cycles_are_symmetric) {
             }
     }
 }
-END_TEST
 
 /* One level: the step of symmetric Gauss-Seidel of gsw_smooth(). */
-START_TEST(one_level_is_one_step) {
+TEST(one_level_is_one_step) {
     const gsw_matrix *matrix = keep_problem("lognormal:14x21x10");
     const int64_t n = oracle_points(&matrix->grid);
     double *b = keep_random(1, n), *x = keep_zeros(n), *expected = keep_zeros(n),
@@ -246,11 +242,10 @@ START_TEST(one_level_is_one_step) {
     must(context, gsw_multigrid_get_info(mg, &info));
     ck_assert(info.levels == 1 && info.direct == 0);
 }
-END_TEST
 
 /* A limit that the direct solve does not need changes nothing. Injection takes stencils of any
  * reach. A matrix without symmetry is injected in the same way. */
-START_TEST(limits_and_stencils) {
+TEST(limits_and_stencils) {
     const gsw_matrix *matrix = problem_named("20x18x16");
     gsw_multigrid_options options = {.size = sizeof options, .max_levels = 64};
     gsw_multigrid_info info = {.size = sizeof info};
@@ -292,7 +287,6 @@ START_TEST(limits_and_stencils) {
     ck_assert_int_eq(info.symmetric, 0);
     must(context, gsw_multigrid_refactor(context, mg, matrix));
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("hpcg");

@@ -124,7 +124,7 @@ static const int32_t row_ptr3[] = {0, 2, 5, 7};
 static const int32_t columns3[] = {0, 1, 0, 1, 2, 1, 2};
 static const double values3[] = {2, -1, -0.5, 2.5, 0, 1e-3, 4};
 
-START_TEST(general_matrices) {
+TEST(general_matrices) {
     assert_matrix(REAL "3 3 7\n1 1 2\n1 2 -1\n2 1 -.5\n2 2 2.5\n2 3 0\n3 2 1e-3\n3 3 4\n", 3,
                   row_ptr3, columns3, values3);
     /* by columns, and in no order; the last line without its end */
@@ -133,18 +133,16 @@ START_TEST(general_matrices) {
     assert_matrix(REAL "3 3 7\n3 3 4.\n2 3 0\n2 2 2.5\n1 2 -1\n3 2 0.1E-2\n2 1 -5e-1\n1 1 +2\n", 3,
                   row_ptr3, columns3, values3);
 }
-END_TEST
 
-START_TEST(comments_blanks_and_line_ends) {
+TEST(comments_blanks_and_line_ends) {
     assert_matrix("%%matrixmarket MATRIX Coordinate REAL General\r\n% a comment\r\n\r\n"
                   "%another\r\n  3\t3  7 \r\n1 1 2\r\n\r\n1 2 -1\r\n 2 1 -.5\r\n\t2 2 2.5\r\n"
                   "2 3 0\r\n3 2 1e-3 \r\n3 3 4\r\n\r\n  \r\n",
                   3, row_ptr3, columns3, values3);
 }
-END_TEST
 
 /* As editors on Windows and programs for DOS leave them. */
-START_TEST(byte_order_marks_and_ends_of_files) {
+TEST(byte_order_marks_and_ends_of_files) {
     static const int32_t row_ptr[] = {0, 1}, columns[] = {0};
     static const double values[] = {5};
     static const char *const files[] = {
@@ -163,9 +161,8 @@ START_TEST(byte_order_marks_and_ends_of_files) {
     ck_assert_double_eq(found[0], 5);
     free(found);
 }
-END_TEST
 
-START_TEST(symmetric_matrices_are_expanded) {
+TEST(symmetric_matrices_are_expanded) {
     const double symmetric[] = {2, -1, -1, 3, 5, 5, 4};
     assert_matrix(SYMMETRIC "3 3 5\n1 1 2\n2 1 -1\n2 2 3\n3 2 5\n3 3 4\n", 3, row_ptr3, columns3,
                   symmetric);
@@ -174,19 +171,17 @@ START_TEST(symmetric_matrices_are_expanded) {
     assert_matrix(SKEW "3 3 2\n3 2 5\n2 1 -1\n", 3, (const int32_t[]){0, 1, 3, 4},
                   (const int32_t[]){1, 0, 2, 1}, (const double[]){1, -1, -5, 5});
 }
-END_TEST
 
-START_TEST(integer_and_sparse_matrices) {
+TEST(integer_and_sparse_matrices) {
     assert_matrix(INTEGER "2 2 2\n1 1 7\n2 2 -9007199254740993\n", 2, (const int32_t[]){0, 1, 2},
                   (const int32_t[]){0, 1}, (const double[]){7, -9007199254740992.0});
     assert_matrix(REAL "4 4 0\n", 4, (const int32_t[]){0, 0, 0, 0, 0}, columns3, values3);
     assert_matrix(REAL "4 4 1\n3 1 8\n", 4, (const int32_t[]){0, 0, 0, 1, 1}, columns3,
                   (const double[]){8});
 }
-END_TEST
 
 /* Every double must come back bit by bit, in all the ways that printf writes it. */
-START_TEST(numbers_are_rounded_correctly) {
+TEST(numbers_are_rounded_correctly) {
     static const char *const formats[] = {"%.17g", "%.15g", "%.6e", "%.19f", "%.25e", "%.3f"};
     uint64_t seed = 5;
     for (int i = 0; i < 60000; i++) {
@@ -210,9 +205,8 @@ START_TEST(numbers_are_rounded_correctly) {
         gsw_csr_free(&csr);
     }
 }
-END_TEST
 
-START_TEST(a_locale_with_a_decimal_comma) {
+TEST(a_locale_with_a_decimal_comma) {
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
     const char *chosen = NULL;
     for (int i = 0; i < 4 && !chosen; i++)
@@ -231,11 +225,10 @@ START_TEST(a_locale_with_a_decimal_comma) {
     ck_assert_double_eq(found[1], values[1]);
     free(found);
 }
-END_TEST
 
 /* ---- what must be refused ---------------------------------------------------------------------*/
 
-START_TEST(bad_banners) {
+TEST(bad_banners) {
     assert_refused("", GSW_ERROR_FORMAT, "line 1: not a Matrix Market file");
     assert_refused("\n\n", GSW_ERROR_FORMAT, "line 1");
     assert_refused("1 1 1\n", GSW_ERROR_FORMAT, "line 1");
@@ -251,9 +244,8 @@ START_TEST(bad_banners) {
     assert_refused("%%MatrixMarket matrix coordinate real general please\n", GSW_ERROR_FORMAT,
                    "surplus 'please'");
 }
-END_TEST
 
-START_TEST(unsupported_kinds) {
+TEST(unsupported_kinds) {
     assert_refused("%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n",
                    GSW_ERROR_UNSUPPORTED, "line 1: pattern");
     assert_refused("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 0 1\n",
@@ -264,9 +256,8 @@ START_TEST(unsupported_kinds) {
                    GSW_ERROR_UNSUPPORTED, "Hermitian");
     assert_refused(ARRAY "2 1\n1\n2\n", GSW_ERROR_UNSUPPORTED, "array");
 }
-END_TEST
 
-START_TEST(bad_sizes) {
+TEST(bad_sizes) {
     assert_refused(REAL, GSW_ERROR_FORMAT, "before the size line");
     assert_refused(REAL "% nothing\n\n", GSW_ERROR_FORMAT, "line 4: the file ends");
     assert_refused(REAL "3 3\n", GSW_ERROR_FORMAT, "line 2: no number of entries");
@@ -282,9 +273,8 @@ START_TEST(bad_sizes) {
     assert_refused(REAL "9223372036854775807 9223372036854775807 9223372036854775807\n1 1 1\n",
                    GSW_ERROR_FORMAT, "truncated");
 }
-END_TEST
 
-START_TEST(bad_entries) {
+TEST(bad_entries) {
     assert_refused(REAL "3 3 2\n1 1 1\n", GSW_ERROR_FORMAT, "truncated");
     assert_refused(REAL "3 3 2\n1 1 1.00000000\n", GSW_ERROR_FORMAT,
                    "truncated: the file ends after 1 of 2");
@@ -302,9 +292,8 @@ START_TEST(bad_entries) {
     assert_refused(SKEW "3 3 1\n1 2 1\n", GSW_ERROR_FORMAT, "above the diagonal");
     assert_refused(SKEW "3 3 1\n2 2 1\n", GSW_ERROR_FORMAT, "on the diagonal");
 }
-END_TEST
 
-START_TEST(duplicates) {
+TEST(duplicates) {
     assert_refused(REAL "3 3 3\n1 1 1\n2 2 1\n1 1 1\n", GSW_ERROR_FORMAT,
                    "line 5: entry (1, 1) is a duplicate of that in line 3");
     assert_refused(REAL "3 3 5\n2 3 1\n\n2 1 1\n2 3 1\n2 2 1\n2 1 1\n", GSW_ERROR_FORMAT,
@@ -312,9 +301,8 @@ START_TEST(duplicates) {
     assert_refused(SYMMETRIC "3 3 3\n3 1 1\n2 2 1\n3 1 1\n", GSW_ERROR_FORMAT,
                    "line 5: entry (3, 1) is a duplicate of that in line 3");
 }
-END_TEST
 
-START_TEST(bad_values) {
+TEST(bad_values) {
     static const char *const bad[] = {"x",  "1d5",  "0x10",  "1e",  "1e+",   ".",
                                       "+",  "--1",  "1.2.3", "1,5", "1_000", "nanx",
                                       "e5", "1e5.", "1-2",   "\x01"};
@@ -337,10 +325,9 @@ START_TEST(bad_values) {
     ck_assert_int_eq(gsw_mm_parse_matrix(context, "x", zero_byte, sizeof zero_byte - 1, &csr),
                      GSW_ERROR_FORMAT);
 }
-END_TEST
 
 /* Messages show bytes that nobody sees by their codes, and where the first one is. */
-START_TEST(strange_bytes) {
+TEST(strange_bytes) {
     static const struct {
         const char *text, *says;
     } cases[] = {
@@ -379,10 +366,9 @@ START_TEST(strange_bytes) {
     assert_refused(longest, GSW_ERROR_FORMAT,
                    "\\x01\\x02\\x03\\x04\\x05\\x06\\x07\\x08\\x0B\\x0C...'");
 }
-END_TEST
 
 /* No prefix and no single changed byte of a good file may do harm. */
-START_TEST(every_prefix_and_every_changed_byte) {
+TEST(every_prefix_and_every_changed_byte) {
     const char good[] = SYMMETRIC "% c\n3 3 4\n1 1 2.5e0\n2 1 -1\n2 2 3\n3 2 1e-400\n";
     size_t size = sizeof good - 1;
     char text[sizeof good];
@@ -403,9 +389,8 @@ START_TEST(every_prefix_and_every_changed_byte) {
         }
     ck_assert_int_gt(accepted, 0);
 }
-END_TEST
 
-START_TEST(bad_arguments) {
+TEST(bad_arguments) {
     gsw_csr csr;
     double *values = NULL;
     int64_t count;
@@ -434,7 +419,6 @@ START_TEST(bad_arguments) {
     must_reject(gsw_mm_write_vector(context, path, &one, 0, NULL));
     ck_assert_int_eq(count_files(), 0);
 }
-END_TEST
 
 /* ---- vectors ----------------------------------------------------------------------------------*/
 
@@ -449,7 +433,7 @@ static void assert_vector_refused(const char *text, gsw_status expected, const c
     ck_assert_int_eq(count, 77);
 }
 
-START_TEST(vectors) {
+TEST(vectors) {
     const char *path = path_of("x.mtx");
     const double values[] = {1.0 / 3, -0.0, NAN, INFINITY, -INFINITY, 5e-324};
     double *found = NULL;
@@ -495,11 +479,10 @@ START_TEST(vectors) {
     assert_vector_refused("%%MatrixMarket matrix array complex general\n1 1\n1 0\n",
                           GSW_ERROR_UNSUPPORTED, "complex");
 }
-END_TEST
 
 /* ---- files ------------------------------------------------------------------------------------*/
 
-START_TEST(matrices_come_back) {
+TEST(matrices_come_back) {
     for (int variant = 0; variant < 8; variant++) {
         csr_recipe recipe = {.grid = {7, 5, 3},
                              .stencil = named_stencil("D3N19"),
@@ -527,21 +510,19 @@ START_TEST(matrices_come_back) {
         ck_assert_int_eq(count_files(), 1);
     }
 }
-END_TEST
 
 static gsw_csr chain3(void) {
     return (gsw_csr){
         .rows = 3, .nonzeros = 7, .row_ptr = row_ptr3, .columns = columns3, .values = values3};
 }
 
-START_TEST(a_written_matrix) {
+TEST(a_written_matrix) {
     const char *path = path_of("a.mtx");
     gsw_csr csr = chain3();
     must(context, gsw_mm_write_matrix(context, path, &csr, "chain"));
     assert_file_is(path, REAL "% chain\n3 3 7\n1 1 2\n1 2 -1\n2 1 -0.5\n2 2 2.5\n2 3 0\n"
                               "3 2 0.001\n3 3 4\n");
 }
-END_TEST
 
 /* A callback's state: a text that ends early where `reason` is not 0. */
 typedef struct receiver {
@@ -564,7 +545,7 @@ static int receive(void *user, const char *bytes, size_t size) {
     return 0;
 }
 
-START_TEST(text_for_a_callback) {
+TEST(text_for_a_callback) {
     enum { COUNT = 20000 };
     char comment[1000] = "";
     double values[COUNT];
@@ -595,10 +576,9 @@ START_TEST(text_for_a_callback) {
     free(found);
     free(to.text);
 }
-END_TEST
 
 /* A callback that fails is not called again, and the message has its reason. */
-START_TEST(a_callback_that_fails) {
+TEST(a_callback_that_fails) {
     static const double values[20000];
     gsw_csr csr = chain3();
     receiver to = {.reason = ENOSPC};
@@ -624,9 +604,8 @@ START_TEST(a_callback_that_fails) {
     must_reject(gsw_mm_print_vector(context, "x", NULL, &to, values, 1, NULL));
     ck_assert_ptr_null(to.text);
 }
-END_TEST
 
-START_TEST(unreadable_files) {
+TEST(unreadable_files) {
     gsw_csr csr;
     double *values;
     int64_t count;
@@ -637,10 +616,9 @@ START_TEST(unreadable_files) {
     ck_assert_int_eq(gsw_mm_read_vector(context, path_of("none.mtx"), &values, &count),
                      GSW_ERROR_IO);
 }
-END_TEST
 
 /* A file longer than the first buffer, through a file and through a pipe. */
-START_TEST(long_files_and_pipes) {
+TEST(long_files_and_pipes) {
     enum { COUNT = 100000 };
     const char *path = path_of("long.mtx");
     double *values = malloc(COUNT * sizeof *values);
@@ -667,10 +645,9 @@ START_TEST(long_files_and_pipes) {
     close(ends[1]);
     free(values);
 }
-END_TEST
 
 /* As a shell does for "--out /dev/stdout > log": the open file stays the same. */
-START_TEST(open_descriptors_are_appended_to) {
+TEST(open_descriptors_are_appended_to) {
     const char *path = path_of("log");
     const double value = 2;
     char name[64];
@@ -683,9 +660,8 @@ START_TEST(open_descriptors_are_appended_to) {
     assert_file_is(path, "before\n" ARRAY "1 1\n2\n");
     ck_assert_int_eq(count_files(), 1);
 }
-END_TEST
 
-START_TEST(unwritable_places) {
+TEST(unwritable_places) {
     gsw_csr csr = chain3();
     ck_assert_int_eq(gsw_mm_write_matrix(context, path_of("no/such/a.mtx"), &csr, NULL),
                      GSW_ERROR_IO);
@@ -704,10 +680,9 @@ START_TEST(unwritable_places) {
     }
     ck_assert_int_eq(count_files(), 0);
 }
-END_TEST
 
 /* A limit on the size of files simulates a full disk. */
-START_TEST(an_old_file_survives_failures) {
+TEST(an_old_file_survives_failures) {
     const char *path = path_of("a.mtx");
     struct rlimit before;
     static double values[4096];
@@ -733,9 +708,8 @@ START_TEST(an_old_file_survives_failures) {
     assert_file_is(path, "old");
     ck_assert_int_eq(count_files(), 1);
 }
-END_TEST
 
-START_TEST(replacing_keeps_links_and_modes) {
+TEST(replacing_keeps_links_and_modes) {
     const char *target = path_of("target.mtx");
     const char *link = path_of("link.mtx");
     const double value = 1;
@@ -751,10 +725,9 @@ START_TEST(replacing_keeps_links_and_modes) {
     ck_assert_int_eq(info.st_mode & 07777, 0640);
     ck_assert_int_eq(count_files(), 2);
 }
-END_TEST
 
 /* A temporary name must not be longer than the system allows. */
-START_TEST(names_of_any_length_are_written) {
+TEST(names_of_any_length_are_written) {
     const double value = 1;
     char name[256];
     for (int length = 90; length <= 255; length += 15) {
@@ -770,10 +743,9 @@ START_TEST(names_of_any_length_are_written) {
         ck_assert_int_eq(unlink(path_of(name)), 0);
     }
 }
-END_TEST
 
 /* A link to a missing file: the target is created, also through links in other folders. */
-START_TEST(dangling_links_are_followed) {
+TEST(dangling_links_are_followed) {
     const double value = 1;
     struct stat info;
     ck_assert_int_eq(mkdir(path_of("sub"), 0755), 0);
@@ -799,9 +771,8 @@ START_TEST(dangling_links_are_followed) {
     ck_assert_int_eq(access(path_of("missing"), F_OK), -1);
     ck_assert_int_eq(count_files(), 4);
 }
-END_TEST
 
-START_TEST(files_of_the_field) {
+TEST(files_of_the_field) {
     static const struct {
         const char *file;
         int64_t rows, nonzeros;
@@ -820,7 +791,6 @@ START_TEST(files_of_the_field) {
         gsw_csr_free(&csr);
     }
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("io");

@@ -67,7 +67,7 @@ static void solve_all_methods(const model *s, int symmetric, gsw_norm norm, cons
 }
 
 /* Preconditioner -1 is none. */
-START_TEST(every_method_with_every_preconditioner) {
+TEST(every_method_with_every_preconditioner) {
     model s = make_system(problems[_i].text);
     const int symmetric = problems[_i].symmetric;
     for (int k = problems[_i].hard ? 0 : -1; k < PRECONDITIONERS - !symmetric; k++) {
@@ -85,10 +85,9 @@ START_TEST(every_method_with_every_preconditioner) {
         }
     }
 }
-END_TEST
 
 /* The solution is known, and IC(0) must save iterations. */
-START_TEST(solution_is_found_and_preconditioning_helps) {
+TEST(solution_is_found_and_preconditioning_helps) {
     model s = make_system("poisson:20x20x20");
     const double *known = keep_random(5, s.n);
     must(cpu, gsw_spmv(cpu, s.host, GSW_F64, known, s.b));
@@ -104,7 +103,6 @@ START_TEST(solution_is_found_and_preconditioning_helps) {
         ck_assert_double_eq_tol(s.x[i], known[i], 1e-9);
     ck_assert_int_lt(2 * preconditioned.iterations, plain.iterations);
 }
-END_TEST
 
 /* ---- small systems ---- */
 
@@ -198,7 +196,7 @@ static const small_system small_systems[] = {
 #define SMALL_SYSTEMS ((int)(sizeof small_systems / sizeof small_systems[0]))
 
 /* However far they are queued ahead. */
-START_TEST(small_systems_end_as_they_must) {
+TEST(small_systems_end_as_they_must) {
     const small_system *c = &small_systems[_i];
     model s = model_of(keep_dense(c->n, c->dense));
     gsw_krylov_options options = c->options;
@@ -224,11 +222,10 @@ START_TEST(small_systems_end_as_they_must) {
     for (int i = 0; i < c->known; i++)
         ck_assert_double_le(fabs(s.x[i] - c->x[i]), c->tolerance);
 }
-END_TEST
 
 /* ---- stopping ---- */
 
-START_TEST(zero_right_hand_side) {
+TEST(zero_right_hand_side) {
     model s = make_system("poisson:9x8x7");
     memset(s.b, 0, (size_t)s.n * sizeof *s.b);
     for (int method = GSW_CG; method <= GSW_GMRES; method++) {
@@ -242,9 +239,8 @@ START_TEST(zero_right_hand_side) {
         ck_assert_double_eq(result.residual, 0);
     }
 }
-END_TEST
 
-START_TEST(good_initial_guess_needs_no_iteration) {
+TEST(good_initial_guess_needs_no_iteration) {
     model s = make_system("convection:6x5x4");
     factorise(&s, (gsw_factor_options){0});
     gsw_krylov_options options = {.size = sizeof options, .rtol = 1e-12};
@@ -258,9 +254,8 @@ START_TEST(good_initial_guess_needs_no_iteration) {
             ck_assert_int_eq(result.iterations, 0);
         }
 }
-END_TEST
 
-START_TEST(atol_alone_is_absolute) {
+TEST(atol_alone_is_absolute) {
     model s = make_system("poisson:8x7x6");
     gsw_krylov_options options = {.size = sizeof options, .atol = 1e-3 * vector_norm(s.n, s.b)};
     gsw_krylov_result loose = {.size = sizeof loose}, tight = {.size = sizeof tight};
@@ -271,7 +266,6 @@ START_TEST(atol_alone_is_absolute) {
     must(context, solve(&s, GSW_CG, &options, &tight));
     ck_assert_int_eq(tight.iterations, loose.iterations);
 }
-END_TEST
 
 /* ||b - A x|| / ||b||, computed without the solver. */
 static double true_residual(const model *s) {
@@ -280,7 +274,7 @@ static double true_residual(const model *s) {
     return vector_norm(s->n, r) / vector_norm(s->n, s->b);
 }
 
-START_TEST(iteration_limit) {
+TEST(iteration_limit) {
     model s = make_system("poisson:20x19x18");
     for (int method = GSW_CG; method <= GSW_GMRES; method++) {
         const gsw_krylov_options options = {
@@ -295,9 +289,8 @@ START_TEST(iteration_limit) {
         ck_assert_double_eq_tol(result.residual, result.recurrence, 1e-10);
     }
 }
-END_TEST
 
-START_TEST(monitor_sees_every_iteration_once) {
+TEST(monitor_sees_every_iteration_once) {
     model s = make_system("poisson:12x11x10");
     for (int method = GSW_CG; method <= GSW_GMRES; method++) {
         history seen = {.stop_at = -1};
@@ -313,9 +306,8 @@ START_TEST(monitor_sees_every_iteration_once) {
             ck_assert_double_le(seen.residual[k], seen.residual[k - 1] * (1 + 1e-12));
     }
 }
-END_TEST
 
-START_TEST(monitor_stops_with_that_iterate) {
+TEST(monitor_stops_with_that_iterate) {
     model s = make_system("convection:12x11x10");
     factorise(&s, (gsw_factor_options){0});
     for (int method = GSW_BICGSTAB; method <= GSW_GMRES; method++) {
@@ -332,11 +324,10 @@ START_TEST(monitor_stops_with_that_iterate) {
         ck_assert_double_eq_tol(true_residual(&s), seen.residual[3], 1e-10);
     }
 }
-END_TEST
 
 /* With a monitor nothing is queued ahead. The monitor sees each iteration, in order, before the
  * next one begins, and a stop keeps the x of that iteration. */
-START_TEST(monitors_are_not_queued_ahead_of) {
+TEST(monitors_are_not_queued_ahead_of) {
     model s = make_system("poisson:12x11x10");
     double *const first = keep_zeros(s.n);
     for (int method = GSW_CG; method <= GSW_BICGSTAB; method++)
@@ -360,11 +351,10 @@ START_TEST(monitors_are_not_queued_ahead_of) {
             ck_assert_mem_eq(first, s.x, (size_t)s.n * sizeof *first);
         }
 }
-END_TEST
 
 /* Below the attainable accuracy the recurrence keeps falling, but the true residual does not
  * follow. */
-START_TEST(drift_from_the_truth_is_reported) {
+TEST(drift_from_the_truth_is_reported) {
     model s = make_system("lognormal:16x15x14");
     factorise(&s, (gsw_factor_options){.kind = GSW_IC0});
     for (int norm = GSW_NORM_TRUE; norm <= GSW_NORM_PRECONDITIONED; norm++) {
@@ -381,9 +371,8 @@ START_TEST(drift_from_the_truth_is_reported) {
         ck_assert_int_eq(result.stagnated, 1);
     }
 }
-END_TEST
 
-START_TEST(gmres_restart_costs_iterations) {
+TEST(gmres_restart_costs_iterations) {
     model s = make_system("poisson:16x15x14");
     gsw_krylov_result full = {.size = sizeof full}, restarted = {.size = sizeof restarted};
     gsw_krylov_options options = {.size = sizeof options, .restart = 200};
@@ -393,12 +382,11 @@ START_TEST(gmres_restart_costs_iterations) {
     must(context, solve(&s, GSW_GMRES, &options, &restarted));
     ck_assert_int_gt(restarted.iterations, full.iterations);
 }
-END_TEST
 
 /* ---- NaN, infinity, underflow ---- */
 
 /* In b, in the guess, in the matrix. After such a fault the context can solve the next system. */
-START_TEST(non_finite_data_is_reported) {
+TEST(non_finite_data_is_reported) {
     static const double bad[] = {NAN, INFINITY};
     model s = make_system("poisson:9x8x7");
     for (int method = GSW_CG; method <= GSW_GMRES; method++)
@@ -423,10 +411,9 @@ START_TEST(non_finite_data_is_reported) {
                 must(context, solve(&s, (gsw_method)method, &options, NULL));
             }
 }
-END_TEST
 
 /* Squares underflow, of b or of the residual that rtol asks for. */
-START_TEST(small_norms_are_refused) {
+TEST(small_norms_are_refused) {
     static const double scales[] = {1e-200, 1e-160, 1e-150};
     for (int k = 0; k < 3; k++)
         for (int norm = GSW_NORM_TRUE; norm <= GSW_NORM_PRECONDITIONED; norm++) {
@@ -437,13 +424,12 @@ START_TEST(small_norms_are_refused) {
             expect_refusal(solve(&s, GSW_CG, &options, NULL), GSW_ERROR_BREAKDOWN, "underflow");
         }
 }
-END_TEST
 
 /* ---- arguments ---- */
 
 #define OPTIONS(...) (&(gsw_krylov_options){.size = sizeof(gsw_krylov_options), __VA_ARGS__})
 
-START_TEST(bad_arguments_are_refused) {
+TEST(bad_arguments_are_refused) {
     model s = make_system("poisson:5x4x3"), other = make_system("poisson:5x4x4");
     const size_t bytes = (size_t)s.n * sizeof(double);
     const gsw_matrix *m = s.there;
@@ -490,9 +476,8 @@ START_TEST(bad_arguments_are_refused) {
     for (int64_t i = 0; i < s.n; i++)
         ck_assert(s.x[i] == 0);
 }
-END_TEST
 
-START_TEST(single_precision_vectors_are_unsupported) {
+TEST(single_precision_vectors_are_unsupported) {
     model s = make_system("poisson:5x4x3");
     gsw_factor *factor = keep_factor(
         context, s.there, (gsw_factor_options){.factor_type = GSW_F32, .vector_type = GSW_F32});
@@ -501,18 +486,16 @@ START_TEST(single_precision_vectors_are_unsupported) {
                      GSW_ERROR_UNSUPPORTED);
     ck_assert_ptr_null(preconditioner);
 }
-END_TEST
 
-START_TEST(names_of_the_methods) {
+TEST(names_of_the_methods) {
     ck_assert_str_eq(gsw_method_name(GSW_CG), "cg");
     ck_assert_str_eq(gsw_method_name(GSW_BICGSTAB), "bicgstab");
     ck_assert_str_eq(gsw_method_name(GSW_GMRES), "gmres");
 }
-END_TEST
 
 /* ---- the same bits ---- */
 
-START_TEST(bits_do_not_depend_on_threads) {
+TEST(bits_do_not_depend_on_threads) {
     gsw_context *const usual = context, *const usual_cpu = cpu;
     for (int method = GSW_CG; method <= GSW_GMRES; method++) {
         const char *text = method == GSW_CG ? "poisson:37x31x29" : "convection:37x31x29";
@@ -536,10 +519,9 @@ START_TEST(bits_do_not_depend_on_threads) {
     context = usual;
     cpu = usual_cpu;
 }
-END_TEST
 
 /* The same bits on every run. */
-START_TEST(runs_repeat) {
+TEST(runs_repeat) {
     model s = make_system("convection:40x30x20");
     for (int method = GSW_BICGSTAB; method <= GSW_GMRES; method++) {
         const gsw_krylov_options options = {
@@ -557,11 +539,10 @@ START_TEST(runs_repeat) {
         }
     }
 }
-END_TEST
 
 /* However far the host queues a method ahead, the bits are the same, whether it ends within the
  * queue by convergence or at the limit. */
-START_TEST(queues_end_with_the_same_bits) {
+TEST(queues_end_with_the_same_bits) {
     model s = make_system(problems[_i].text);
     for (int k = 0; k < 8; k++) {
         const gsw_krylov_options options = {.size = sizeof options,
@@ -575,7 +556,6 @@ START_TEST(queues_end_with_the_same_bits) {
             (void)check_starts(1, &s, (gsw_method)method, &options);
     }
 }
-END_TEST
 
 /* ---- callbacks ---- */
 
@@ -603,7 +583,7 @@ static gsw_status precondition(void *user, gsw_context *where, const double *b, 
 
 /* Callbacks that only queue their work give the same result as matrix and factor. One that fails
  * ends the solve, and the context remains usable. */
-START_TEST(callbacks_solve_in_the_order_of_the_stream) {
+TEST(callbacks_solve_in_the_order_of_the_stream) {
     model s = make_system("poisson:12x11x10");
     const size_t bytes = (size_t)s.n * sizeof(double);
     calls a = {.s = &s}, m = {.s = &s};
@@ -641,12 +621,11 @@ START_TEST(callbacks_solve_in_the_order_of_the_stream) {
         }
     }
 }
-END_TEST
 
 /* ---- on a device alone ---- */
 
 /* From a guess that is not zero. */
-START_TEST(smoothed_values_are_those_of_the_cpu) {
+TEST(smoothed_values_are_those_of_the_cpu) {
     model s = make_system(problems[_i].text);
     const size_t bytes = (size_t)s.n * sizeof(double);
     double *b = keep_upload(context, s.b, bytes), *x = keep_room(context, bytes);
@@ -664,11 +643,10 @@ START_TEST(smoothed_values_are_those_of_the_cpu) {
                       problems[_i].text, gsw_factor_kind_name(preconditioners[k].kind));
     }
 }
-END_TEST
 
 /* Host arrays are refused, or accepted where the device can page host memory in. They never break
  * the device. */
-START_TEST(host_arrays_are_seen) {
+TEST(host_arrays_are_seen) {
     model s = make_system("poisson:8x7x6");
     const size_t bytes = (size_t)s.n * sizeof(double);
     double *b = keep_upload(context, s.b, bytes), *x = keep_upload(context, s.x, bytes);
@@ -686,7 +664,6 @@ START_TEST(host_arrays_are_seen) {
     }
     must(context, gsw_cg(context, op, NULL, NULL, b, x, NULL));
 }
-END_TEST
 
 static void add_tests(TCase *tc) {
     TESTS(tc, solution_is_found_and_preconditioning_helps, zero_right_hand_side,

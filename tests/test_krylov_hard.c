@@ -213,7 +213,7 @@ static int64_t check_hard_case(const hard_case *c, gsw_eisenstat form) {
     return result.replacements;
 }
 
-START_TEST(hard_systems_end_as_they_must) {
+TEST(hard_systems_end_as_they_must) {
     int64_t replacements = 0;
     for (int i = 0; i < HARD_CASES; i++) {
         replacements += check_hard_case(&hard_cases[i], GSW_EISENSTAT_NEVER);
@@ -222,7 +222,6 @@ START_TEST(hard_systems_end_as_they_must) {
     /* At least one must drift, or the checks prove nothing. */
     ck_assert_int_gt(replacements, 0);
 }
-END_TEST
 
 /* Products 3 to 6 of this matrix are wrong by 1e-4. x does not get what the recurrence takes from
  * these products, on any machine. */
@@ -248,7 +247,7 @@ static gsw_status multiply_roughly(void *user, gsw_context *where, const double 
 
 /* Each method replaces a recurrence that has drifted. The monitor then still sees each iteration
  * once, in ascending order. */
-START_TEST(drifted_recurrences_are_replaced) {
+TEST(drifted_recurrences_are_replaced) {
     const gsw_method method = (gsw_method)_i;
     const hard_matrix spd = {.grid = {9, 9, 9}, .z = 1, .shift = 0.1};
     const hard_arrays a = hard_arrays_of(&spd);
@@ -267,10 +266,9 @@ START_TEST(drifted_recurrences_are_replaced) {
     ck_assert_int_gt(result.replacements, 0);
     ck_assert_int_eq(seen.calls, result.iterations + 1);
 }
-END_TEST
 
 /* After the first round x is mostly the rounding error of an x0 that was far too large. */
-START_TEST(far_guesses_are_no_stagnation) {
+TEST(far_guesses_are_no_stagnation) {
     static const struct {
         const char *text;
         gsw_method method;
@@ -289,11 +287,10 @@ START_TEST(far_guesses_are_no_stagnation) {
         must(context, solve(&s, cases[k].method, &options, NULL));
     }
 }
-END_TEST
 
 /* A start far along the null vector does not matter. x is orthogonal to it, and the part of b along
  * it is reported. */
-START_TEST(null_vector_leaves_no_trace) {
+TEST(null_vector_leaves_no_trace) {
     const hard_matrix neumann = {.grid = {12, 11, 10}, .z = 1};
     const hard_arrays a = hard_arrays_of(&neumann);
     model s = model_of(&a.view);
@@ -319,7 +316,6 @@ START_TEST(null_vector_leaves_no_trace) {
         ck_assert_double_eq_tol(result.removed, along / sqrt(square * (double)s.n), 1e-12);
     }
 }
-END_TEST
 
 /* ---- solves that begin again, and solves without hope ---- */
 
@@ -362,7 +358,7 @@ static void rescue_close_pair(oracle_matrix *m, int first) {
 
 /* Few entries of b are not 0, so that the residual soon is orthogonal to the first one. With and
  * without a factor, in Eisenstat's form and without it, alone and beside others. */
-START_TEST(few_entries_of_b_are_not_zero) {
+TEST(few_entries_of_b_are_not_zero) {
     enum { SYSTEMS = 3, N = RESCUE_POINTS };
     const size_t bytes = N * sizeof(double);
     model s = model_of(&rescue_matrix(_i & 1)->view);
@@ -394,11 +390,10 @@ START_TEST(few_entries_of_b_are_not_zero) {
                                   keep_factor_M(context, s.factor), &options, SYSTEMS, bt, N, xt, N,
                                   results));
 }
-END_TEST
 
 /* A singular system whose b does not fit: each method ends before the limit, with an x that is no
  * worse than 0, and says what is wrong. */
-START_TEST(singular_systems_end_early) {
+TEST(singular_systems_end_early) {
     oracle_matrix *m = rescue_matrix(0);
     const gsw_krylov_options options = {.size = sizeof options, .max_iterations = 10000};
     rescue_close_pair(m, 3 * RESCUE_NX + 5);
@@ -412,7 +407,6 @@ START_TEST(singular_systems_end_early) {
         ck_assert(e.result.residual <= 1 + 1e-12);
     }
 }
-END_TEST
 
 static void add_tests(TCase *tc) {
     TESTS(tc, hard_systems_end_as_they_must);

@@ -181,7 +181,7 @@ static void check_counts(const char *what, many_call c, const gsw_matrix *host) 
 }
 
 /* CG or BiCGSTAB, both norms, every kind of preconditioner. */
-START_TEST(systems_end_as_they_do_alone) {
+TEST(systems_end_as_they_do_alone) {
     const gsw_matrix *host = keep_problem(problems[_i].text), *there = keep_there(context, host);
     const int symmetric = problems[_i].symmetric;
     for (int f = -1; f < FACTORS - !symmetric; f++) {
@@ -195,10 +195,9 @@ START_TEST(systems_end_as_they_do_alone) {
         }
     }
 }
-END_TEST
 
 /* Methods and preconditioners that solve one system after the other. */
-START_TEST(others_are_solved_one_by_one) {
+TEST(others_are_solved_one_by_one) {
     const gsw_matrix *host = keep_problem("poisson:17x16x15"), *there = keep_there(context, host);
     const many_systems m = many_mixture(host, 7);
     for (int type = GSW_F64; type <= GSW_F32; type++) {
@@ -212,10 +211,9 @@ START_TEST(others_are_solved_one_by_one) {
         }
     }
 }
-END_TEST
 
 /* What gsw_choose() returns: a factor, and multigrid. */
-START_TEST(chosen_preconditioners) {
+TEST(chosen_preconditioners) {
     static const char *const texts[] = {"convection:12x11x10", "poisson:32x32x32"};
     for (int k = 0; k < 2; k++) {
         const gsw_matrix *host = keep_problem(texts[k]), *there = keep_there(context, host);
@@ -229,10 +227,9 @@ START_TEST(chosen_preconditioners) {
         ck_assert_int_eq(many_check(texts[k], &c, &m), 2);
     }
 }
-END_TEST
 
 /* CG on an indefinite diagonal: some right-hand sides break down, in different iterations. */
-START_TEST(a_breakdown_leaves_the_others) {
+TEST(a_breakdown_leaves_the_others) {
     static const double dense[16] = {[0] = 1, [5] = -2, [10] = 3, [15] = 4},
                         b[9][4] = {{1, 0, 0, 0}, {1, 1, 0, 0}, {0, 1, 0, 0},
                                    {1, 0, 1, 1}, {2, 1, 0, 0}, {9, 1, 1, 1},
@@ -245,11 +242,10 @@ START_TEST(a_breakdown_leaves_the_others) {
     for (c.ahead = 0; c.ahead < 6; c.ahead += 5)
         ck_assert_int_eq(many_check("indefinite", &c, &m), 5);
 }
-END_TEST
 
 /* More than fp64 attains: recurrences drift, true residuals replace them, systems begin again at
  * different times and stagnate. */
-START_TEST(systems_begin_again_at_different_times) {
+TEST(systems_begin_again_at_different_times) {
     const hard_matrix hard = {.grid = {13, 12, 11}, .decades = 4, .z = 1, .leak = 1};
     const hard_arrays a = hard_arrays_of(&hard);
     const many_systems m = many_mixture(&a.view, 10);
@@ -265,10 +261,9 @@ START_TEST(systems_begin_again_at_different_times) {
     if (on_cpu())
         ck_assert_int_gt(many_replacements, 4);
 }
-END_TEST
 
 /* A singular matrix, by its constant vector and by a vector of the caller's. */
-START_TEST(null_vectors) {
+TEST(null_vectors) {
     for (int own = 0; own < 2; own++) {
         const hard_matrix hard = {.grid = {11, 10, 9}, .decades = 1, .z = 1, .scale = own ? 2 : 0};
         const hard_arrays a = hard_arrays_of(&hard);
@@ -289,7 +284,6 @@ START_TEST(null_vectors) {
         ck_assert_int_eq(many_check("singular, multigrid", &c, &m), 2);
     }
 }
-END_TEST
 
 /* ---- products ---- */
 
@@ -358,7 +352,7 @@ static const oracle_layout layouts[] = {
 #define LAYOUTS ((int)(sizeof layouts / sizeof layouts[0]))
 
 /* Every stencil on every grid, and on one of many blocks, in every layout. */
-START_TEST(products_of_several_vectors) {
+TEST(products_of_several_vectors) {
     for (int g = 0; g <= oracle_grid_count(); g += backend_stride())
         for (int s = 0; s < oracle_stencil_count(); s++) {
             const size_t mark = keep_mark();
@@ -370,7 +364,6 @@ START_TEST(products_of_several_vectors) {
             keep_release(mark);
         }
 }
-END_TEST
 
 /* ---- what is swept ---- */
 
@@ -401,7 +394,7 @@ static void results_begin(gsw_krylov_result *results, int count) {
 
 /* One sweep serves all systems that still iterate, and no other. Ends are in this order: 1 at once,
  * and the others when they have converged. */
-START_TEST(ended_systems_are_not_swept) {
+TEST(ended_systems_are_not_swept) {
     const gsw_krylov_options options = {.size = sizeof options, .rtol = 1e-6};
     const gsw_matrix *matrix = keep_problem("anisotropic:12x11x10");
     const many_systems m = many_mixture(matrix, 8);
@@ -431,7 +424,6 @@ START_TEST(ended_systems_are_not_swept) {
     ck_assert_int_eq(swept, 2 * all);
     ck_assert_int_eq(sweeps, 2 * most);
 }
-END_TEST
 
 /* ---- monitors and errors ---- */
 
@@ -450,7 +442,7 @@ static int watch_all(void *user, int64_t number, int64_t iteration, double resid
     return number == 7 && iteration == 3;
 }
 
-START_TEST(monitors_know_the_system) {
+TEST(monitors_know_the_system) {
     sightings w = {{0}, {0}};
     const gsw_krylov_options options = {
         .size = sizeof options, .monitor_many = watch_all, .monitor_user = &w};
@@ -480,7 +472,6 @@ START_TEST(monitors_know_the_system) {
     must(context, gsw_bicgstab(context, op, NULL, &options, m.b, m.x, &alone));
     ck_assert_int_eq(w.next[0], alone.iterations + 1);
 }
-END_TEST
 
 /* A product by callback, which fails after a number of calls. */
 typedef struct failing {
@@ -497,7 +488,7 @@ static gsw_status multiply_or_fail(void *user, gsw_context *where, const double 
 
 /* The error of a callback ends the call. Systems that have converged before keep their results,
  * also where systems wait for a place. */
-START_TEST(errors_of_callbacks_end_the_call) {
+TEST(errors_of_callbacks_end_the_call) {
     const gsw_krylov_options options = {.size = sizeof options};
     failing f = {.matrix = keep_problem("convection:12x11x10")};
     const many_systems m = many_mixture(f.matrix, 10);
@@ -530,7 +521,6 @@ START_TEST(errors_of_callbacks_end_the_call) {
     ck_assert_int_gt(ended_before, 0);
     ck_assert_int_ge(f.left, 0); /* the last call did not fail */
 }
-END_TEST
 
 /* ---- arguments ---- */
 
@@ -546,7 +536,7 @@ static int ignore(void *user, int64_t iteration, double residual) {
         gsw_krylov_many(context, GSW_CG, op, NULL, options, count, b, ldb, x, ldx, results),       \
         GSW_ERROR_INVALID_ARGUMENT, words)
 
-START_TEST(bad_arguments_are_refused) {
+TEST(bad_arguments_are_refused) {
     sightings w = {{0}, {0}};
     const gsw_matrix *matrix = keep_problem("poisson:5x4x3");
     const gsw_operator *op = keep_operator(context, matrix);
@@ -584,10 +574,9 @@ START_TEST(bad_arguments_are_refused) {
     /* No system: nothing to do. */
     must(context, gsw_krylov_many(context, GSW_CG, op, NULL, NULL, 0, NULL, 0, NULL, 0, NULL));
 }
-END_TEST
 
 /* An older program's results are shorter, and so is the distance between them. */
-START_TEST(older_results_are_an_array) {
+TEST(older_results_are_an_array) {
     struct {
         size_t size;
         int64_t iterations;
@@ -599,7 +588,6 @@ START_TEST(older_results_are_an_array) {
     ck_assert(results[0].iterations > 5 && results[1].iterations == 0 && results[2].iterations > 5);
     ck_assert(results[3].size == 77 && results[3].iterations == 78);
 }
-END_TEST
 
 int main(int argc, char **argv) {
     backend_choose(argc, argv);

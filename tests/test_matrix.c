@@ -20,15 +20,14 @@ static gsw_csr chain3(void) {
         .rows = 3, .nonzeros = 7, .row_ptr = row_ptr3, .columns = columns3, .values = values3};
 }
 
-START_TEST(sizes_of_types) {
+TEST(sizes_of_types) {
     ck_assert_uint_eq(gsw_dtype_size(GSW_F64), 8);
     ck_assert_uint_eq(gsw_dtype_size(GSW_F32), 4);
     ck_assert_uint_eq(gsw_itype_size(GSW_I32), 4);
     ck_assert_uint_eq(gsw_itype_size(GSW_I64), 8);
 }
-END_TEST
 
-START_TEST(csr_view_holds_what_it_was_given) {
+TEST(csr_view_holds_what_it_was_given) {
     gsw_stencil stencil = named_stencil("D2N5");
     gsw_csr csr = chain3();
     gsw_matrix matrix;
@@ -39,7 +38,6 @@ START_TEST(csr_view_holds_what_it_was_given) {
     ck_assert_ptr_eq(matrix.csr.values, values3);
     must(context, gsw_matrix_validate(context, &matrix));
 }
-END_TEST
 
 static void assert_csr_refused(const gsw_csr *csr, const char *part) {
     gsw_stencil stencil = named_stencil("D2N5");
@@ -48,7 +46,7 @@ static void assert_csr_refused(const gsw_csr *csr, const char *part) {
     ck_assert_int_eq(matrix.grid.nx, 77);
 }
 
-START_TEST(bad_csr_views_are_refused) {
+TEST(bad_csr_views_are_refused) {
     gsw_csr csr = chain3();
     assert_csr_refused(NULL, "csr");
 #define REFUSED(field, bad, part)                                                                  \
@@ -72,9 +70,8 @@ START_TEST(bad_csr_views_are_refused) {
     REFUSED(value_type, (gsw_dtype)7, "value_type");
 #undef REFUSED
 }
-END_TEST
 
-START_TEST(bad_grids_and_stencils_are_refused) {
+TEST(bad_grids_and_stencils_are_refused) {
     gsw_stencil good = named_stencil("D2N5");
     gsw_csr csr = chain3();
     gsw_matrix matrix;
@@ -98,9 +95,8 @@ START_TEST(bad_grids_and_stencils_are_refused) {
         expect_rejection(gsw_matrix_from_csr(context, &grid3, &bad[i], &csr, &matrix), "stencil");
     }
 }
-END_TEST
 
-START_TEST(stencil_views) {
+TEST(stencil_views) {
     gsw_stencil stencil = named_stencil("D2N5");
     const void *pointers[5] = {0};
     gsw_stencil_array array = {.values = pointers};
@@ -118,11 +114,10 @@ START_TEST(stencil_views) {
     must_reject(gsw_matrix_validate(context, &matrix));
     must_reject(gsw_matrix_validate(context, NULL));
 }
-END_TEST
 
 /* ---- validation -------------------------------------------------------------------------------*/
 
-START_TEST(every_grid_and_stencil_validates) {
+TEST(every_grid_and_stencil_validates) {
     for (int s = 0; gsw_stencil_known(s) != NULL; s++)
         for (int g = 0; g < GRIDS; g++)
             for (int variant = 0; variant < 6; variant++) {
@@ -141,10 +136,9 @@ START_TEST(every_grid_and_stencil_validates) {
                               gsw_context_message(context));
             }
 }
-END_TEST
 
 /* Every matrix with one entry off the diagonal must pass exactly where its coordinates allow. */
-START_TEST(every_single_coupling_is_judged_by_coordinates) {
+TEST(every_single_coupling_is_judged_by_coordinates) {
     for (int s = 0; gsw_stencil_known(s) != NULL; s++)
         for (int g = 0; g < GRIDS; g++) {
             gsw_grid grid = grids[g];
@@ -174,7 +168,6 @@ START_TEST(every_single_coupling_is_judged_by_coordinates) {
                 }
         }
 }
-END_TEST
 
 static void assert_invalid(const gsw_csr *csr, gsw_status expected, const char *part) {
     gsw_stencil stencil = named_stencil("D2N5");
@@ -189,7 +182,7 @@ static void assert_invalid(const gsw_csr *csr, gsw_status expected, const char *
     }
 }
 
-START_TEST(broken_arrays_are_refused_with_the_row) {
+TEST(broken_arrays_are_refused_with_the_row) {
     gsw_csr csr = chain3();
     csr.row_ptr = (const int32_t[]){0, 5, 2, 7};
     assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 0");
@@ -216,9 +209,8 @@ START_TEST(broken_arrays_are_refused_with_the_row) {
     assert_invalid(&csr, GSW_ERROR_NOT_A_GRID,
                    "row 0 (0-based), (x, y, z) = (0, 0, 0), column 2: offset (2, 0, 0)");
 }
-END_TEST
 
-START_TEST(rows_are_counted_from_the_base) {
+TEST(rows_are_counted_from_the_base) {
     gsw_csr csr = chain3();
     csr.base = 1;
     csr.row_ptr = (const int32_t[]){1, 3, 6, 8};
@@ -228,9 +220,8 @@ START_TEST(rows_are_counted_from_the_base) {
     csr.columns = (const int32_t[]){1, 2, 0, 2, 3, 2, 3};
     assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 2 (1-based): column 0 is out of range");
 }
-END_TEST
 
-START_TEST(the_context_says_what_rows_are_counted_from) {
+TEST(the_context_says_what_rows_are_counted_from) {
     gsw_csr csr = chain3();
     must_reject(gsw_context_set_row_base(NULL, 1));
     for (int base = -2; base <= 2; base += 4) {
@@ -252,9 +243,8 @@ START_TEST(the_context_says_what_rows_are_counted_from) {
     assert_invalid(&csr, GSW_ERROR_NOT_A_GRID,
                    "row 1 (1-based), (x, y, z) = (0, 0, 0), column 3: offset (2, 0, 0)");
 }
-END_TEST
 
-START_TEST(a_coupling_around_the_boundary_is_refused) {
+TEST(a_coupling_around_the_boundary_is_refused) {
     /* Row 2 of a 3 x 2 grid coupled to row 3: distance 1, but not a neighbour. */
     gsw_stencil stencil = named_stencil("D2N5");
     const gsw_grid grid = {3, 2, 1};
@@ -268,7 +258,6 @@ START_TEST(a_coupling_around_the_boundary_is_refused) {
     ck_assert_int_eq(gsw_matrix_validate(context, &matrix), GSW_ERROR_NOT_A_GRID);
     assert_message("row 2 (0-based), (x, y, z) = (2, 0, 0), column 3: offset (-2, 1, 0)");
 }
-END_TEST
 
 /* ---- copies -----------------------------------------------------------------------------------*/
 
@@ -331,7 +320,7 @@ static void check_copies(csr_recipe r) {
         free(pointers[e]);
 }
 
-START_TEST(copies_of_every_part) {
+TEST(copies_of_every_part) {
     for (int s = 0; gsw_stencil_known(s) != NULL; s++)
         for (int g = 0; g < GRIDS; g++)
             for (int variant = 0; variant < 4; variant += ORACLE_STRIDE)
@@ -341,9 +330,8 @@ START_TEST(copies_of_every_part) {
                                           .value_type = variant & 2 ? GSW_F32 : GSW_F64,
                                           .base = variant & 1});
 }
-END_TEST
 
-START_TEST(missing_arrays_are_zeros) {
+TEST(missing_arrays_are_zeros) {
     gsw_stencil stencil = named_stencil("D2N5");
     const double diagonal[3] = {4, 5, 6};
     const void *pointers[5] = {NULL, NULL, diagonal, NULL, NULL};
@@ -362,9 +350,8 @@ START_TEST(missing_arrays_are_zeros) {
     gsw_csr_free(&csr);
     gsw_csr_free(NULL);
 }
-END_TEST
 
-START_TEST(copies_that_do_not_fit_are_refused) {
+TEST(copies_that_do_not_fit_are_refused) {
     gsw_stencil stencil = named_stencil("D3N27");
     const gsw_grid grid = {2048, 2048, 2048};
     const gsw_grid largest = {INT64_C(1) << 31, INT64_C(1) << 31, 1};
@@ -382,9 +369,8 @@ START_TEST(copies_that_do_not_fit_are_refused) {
                      GSW_ERROR_OVERFLOW);
     assert_message("more than 2^48 points");
 }
-END_TEST
 
-START_TEST(bad_arguments_of_copies_are_refused) {
+TEST(bad_arguments_of_copies_are_refused) {
     gsw_stencil stencil = named_stencil("D2N5");
     gsw_csr csr = chain3();
     gsw_csr copy = {0};
@@ -395,7 +381,6 @@ START_TEST(bad_arguments_of_copies_are_refused) {
     must_reject(gsw_matrix_to_csr(context, &matrix, (gsw_part)3, GSW_I32, &copy));
     must_reject(gsw_matrix_to_csr(context, &matrix, GSW_FULL, (gsw_itype)2, &copy));
 }
-END_TEST
 
 /* ---- several unknowns per point ---------------------------------------------------------------*/
 
@@ -429,7 +414,7 @@ static const char *remark_of(int along_x, double scale, double to_second, double
     return text;
 }
 
-START_TEST(unknowns_are_told_from_points) {
+TEST(unknowns_are_told_from_points) {
     for (int along_x = 0; along_x < 2; along_x++) {
         const char *words = along_x
                                 ? "the rows look like 2 unknowns per point, which are taken for "
@@ -447,9 +432,8 @@ START_TEST(unknowns_are_told_from_points) {
             ck_assert_str_eq(remark_of(along_x, points[k][0], points[k][1], points[k][2]), "");
     }
 }
-END_TEST
 
-START_TEST(what_diverges_tells_of_unknowns) {
+TEST(what_diverges_tells_of_unknowns) {
     for (int along_x = 0; along_x < 2; along_x++) {
         double b[144] = {1, -2, 3}, x[144] = {0};
         const gsw_matrix matrix = make_pair(along_x, 1, 100, -90);
@@ -460,9 +444,8 @@ START_TEST(what_diverges_tells_of_unknowns) {
         ck_assert_msg(strstr(message, "2 unknowns per point") != NULL, "%s", message);
     }
 }
-END_TEST
 
-START_TEST(bad_remarks_are_refused) {
+TEST(bad_remarks_are_refused) {
     gsw_stencil stencil = named_stencil("D2N5");
     gsw_csr csr = chain3();
     gsw_matrix matrix;
@@ -475,7 +458,6 @@ START_TEST(bad_remarks_are_refused) {
     expect_rejection(gsw_matrix_remark(context, &matrix, text, 0), "text");
     must_reject(gsw_matrix_remark(NULL, &matrix, text, 2));
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("matrix");

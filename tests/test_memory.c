@@ -45,7 +45,7 @@ static void *downloaded(const void *from, size_t bytes) {
 
 static const size_t sizes[] = {1, 7, 64, 4097, 3000001};
 
-START_TEST(bytes_go_there_and_come_back) {
+TEST(bytes_go_there_and_come_back) {
     const size_t bytes = sizes[_i];
     unsigned char *host = keep_bytes(bytes);
     for (size_t i = 0; i < bytes; i++)
@@ -63,9 +63,8 @@ START_TEST(bytes_go_there_and_come_back) {
         ck_assert_int_eq(memcmp(back, host, bytes), 0);
     }
 }
-END_TEST
 
-START_TEST(bytes_of_0xff_are_nan) {
+TEST(bytes_of_0xff_are_nan) {
     void *there = NULL;
     must(context, gsw_memory_alloc(context, 40, &there));
     must(context, gsw_memory_set(context, there, 0xff, 40));
@@ -77,9 +76,8 @@ START_TEST(bytes_of_0xff_are_nan) {
         ck_assert(isnan(f32[i]) && isnan(f64[i / 2]));
     gsw_memory_free(context, there);
 }
-END_TEST
 
-START_TEST(no_bytes_are_allowed) {
+TEST(no_bytes_are_allowed) {
     void *there = NULL;
     must(context, gsw_memory_alloc(context, 0, &there));
     must(context, gsw_memory_upload(context, there, NULL, 0));
@@ -90,9 +88,8 @@ START_TEST(no_bytes_are_allowed) {
     gsw_memory_free(context, NULL);
     gsw_memory_free(NULL, NULL);
 }
-END_TEST
 
-START_TEST(bad_arguments_are_refused) {
+TEST(bad_arguments_are_refused) {
     char host[4] = {0};
     void *there = host;
     must_reject(gsw_memory_alloc(NULL, 8, &there));
@@ -112,10 +109,9 @@ START_TEST(bad_arguments_are_refused) {
     must_reject(gsw_memory_set(context, there, 256, 4));
     must_reject(gsw_context_synchronize(NULL));
 }
-END_TEST
 
 /* Too large a request is refused, and the context remains usable. */
-START_TEST(too_much_memory_is_refused) {
+TEST(too_much_memory_is_refused) {
     void *there = &there;
     ck_assert_int_eq(gsw_memory_alloc(context, SIZE_MAX, &there), GSW_ERROR_OUT_OF_MEMORY);
     ck_assert_ptr_null(there);
@@ -130,9 +126,8 @@ START_TEST(too_much_memory_is_refused) {
     must(context, gsw_memory_alloc(context, 8, &there));
     gsw_memory_free(context, there);
 }
-END_TEST
 
-START_TEST(waiting_finds_nothing_wrong) {
+TEST(waiting_finds_nothing_wrong) {
     must(context, gsw_context_synchronize(context));
     double *x = keep_random(4, 100000);
     double *there = keep_upload(context, x, 100000 * sizeof *x);
@@ -144,7 +139,6 @@ START_TEST(waiting_finds_nothing_wrong) {
         wrong += back[i] != 2 * x[i];
     ck_assert_int_eq(wrong, 0);
 }
-END_TEST
 
 /* ---- matrices ---- */
 
@@ -182,7 +176,7 @@ static void assert_same_csr(const gsw_csr *there, const gsw_csr *host) {
                       (size_t)host->nonzeros * gsw_dtype_size(host->value_type));
 }
 
-START_TEST(matrices_are_copied) {
+TEST(matrices_are_copied) {
     oracle_matrix *host = make_matrix((gsw_grid){9, 5, 4}, "D3N19", &layouts[_i]);
     const gsw_matrix *h = &host->view;
     gsw_matrix there;
@@ -206,9 +200,8 @@ START_TEST(matrices_are_copied) {
     gsw_matrix_release(context, &there);
     gsw_matrix_release(context, NULL);
 }
-END_TEST
 
-START_TEST(absent_stencil_arrays_stay_absent) {
+TEST(absent_stencil_arrays_stay_absent) {
     oracle_matrix *host = make_matrix((gsw_grid){6, 5, 4}, "D3N7", &layouts[4]);
     const void *pointers[7];
     memcpy(pointers, host->view.array.values, sizeof pointers);
@@ -220,9 +213,8 @@ START_TEST(absent_stencil_arrays_stay_absent) {
         ck_assert_int_eq(there.array.values[e] == NULL, e == 1 || e == 6);
     gsw_matrix_release(context, &there);
 }
-END_TEST
 
-START_TEST(bad_matrices_are_not_copied) {
+TEST(bad_matrices_are_not_copied) {
     oracle_matrix *host = make_matrix((gsw_grid){4, 3, 2}, "D3N7", &layouts[0]);
     gsw_matrix broken = host->view, there = host->view;
     broken.csr.row_ptr = NULL;
@@ -235,7 +227,6 @@ START_TEST(bad_matrices_are_not_copied) {
     must_reject(gsw_matrix_upload(context, &host->view, &host->view));
     ck_assert_ptr_nonnull(host->view.csr.columns);
 }
-END_TEST
 
 /* ---- matrices in backend memory ---- */
 
@@ -255,7 +246,7 @@ static void compare_refusals(const gsw_matrix *host, gsw_status expected) {
     }
 }
 
-START_TEST(uploaded_matrices_are_validated) {
+TEST(uploaded_matrices_are_validated) {
     oracle_matrix *host = make_matrix((gsw_grid){7, 6, 5}, "D3N27", &layouts[_i]);
     compare_refusals(&host->view, GSW_SUCCESS);
     const gsw_csr *csr = &host->view.csr;
@@ -291,9 +282,8 @@ START_TEST(uploaded_matrices_are_validated) {
         compare_refusals(&host->view, GSW_ERROR_INVALID_ARGUMENT);
     }
 }
-END_TEST
 
-START_TEST(couplings_outside_the_stencil_are_refused) {
+TEST(couplings_outside_the_stencil_are_refused) {
     oracle_matrix *host = make_matrix((gsw_grid){7, 6, 5}, "D3N27", &layouts[_i]);
     compare_refusals(&host->view, GSW_SUCCESS);
     if (host->view.format == GSW_FORMAT_CSR) {
@@ -304,10 +294,9 @@ START_TEST(couplings_outside_the_stencil_are_refused) {
         compare_refusals(&host->view, GSW_ERROR_NOT_A_GRID);
     }
 }
-END_TEST
 
 /* The Krylov methods touch vectors through the backend alone. */
-START_TEST(krylov_methods_work_where_the_vectors_are) {
+TEST(krylov_methods_work_where_the_vectors_are) {
     const gsw_grid grid = {24, 20, 16};
     const gsw_stencil *stencil = oracle_stencil_named("D3N7");
     const int64_t n = oracle_points(&grid);
@@ -330,11 +319,10 @@ START_TEST(krylov_methods_work_where_the_vectors_are) {
                     status, &result, NULL, NULL);
     }
 }
-END_TEST
 
 /* ---- devices ---- */
 
-START_TEST(devices_have_names) {
+TEST(devices_have_names) {
     char name[64] = "unchanged";
     const int count = gsw_device_count();
     ck_assert_int_ge(count, 0);
@@ -352,14 +340,13 @@ START_TEST(devices_have_names) {
         ck_assert_int_eq(strncmp(cut, name, 3), 0);
     }
 }
-END_TEST
 
 static void keep_text(void *user, gsw_status status, const char *message) {
     (void)status;
     snprintf(user, 256, "%s", message);
 }
 
-START_TEST(devices_that_are_not_there_are_refused) {
+TEST(devices_that_are_not_there_are_refused) {
     const int numbers[] = {-1, gsw_device_count(), 1000};
     for (int i = 0; i < 3; i++) {
         char text[256] = "";
@@ -374,10 +361,9 @@ START_TEST(devices_that_are_not_there_are_refused) {
         ck_assert_ptr_nonnull(strstr(text, "CUDA"));
     }
 }
-END_TEST
 
 /* The choice is silent. It is CUDA exactly where a device answers. */
-START_TEST(auto_takes_what_there_is) {
+TEST(auto_takes_what_there_is) {
     char text[256] = "";
     const gsw_context_options options = {
         .size = sizeof options, .log = keep_text, .log_user = text};
@@ -390,14 +376,12 @@ START_TEST(auto_takes_what_there_is) {
     must(context, gsw_context_synchronize(chosen));
     gsw_context_destroy(chosen);
 }
-END_TEST
 
-START_TEST(cuda_is_skipped) {
+TEST(cuda_is_skipped) {
     puts("memory: the cases on CUDA are skipped: this build has no CUDA backend, or no CUDA "
          "device answers");
     ck_assert_int_eq(gsw_device_count(), 0);
 }
-END_TEST
 
 static void add_backend(Suite *suite, const char *name, void (*open)(void)) {
     TCase *tc = suite_case(suite, name, 300, open, close_context);

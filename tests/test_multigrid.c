@@ -113,7 +113,7 @@ static void check_levels(const gsw_matrix *matrix, double theta, int expect_symm
 }
 
 /* One stencil, on every grid. */
-START_TEST(levels_of_random_matrices) {
+TEST(levels_of_random_matrices) {
     const char *name;
     const gsw_stencil *stencil = oracle_stencil(_i, &name);
     if (gsw_stencil_beyond(stencil, 2) != NULL)
@@ -136,7 +136,6 @@ START_TEST(levels_of_random_matrices) {
         }
     }
 }
-END_TEST
 
 static const struct {
     const char *name;
@@ -149,19 +148,17 @@ static const struct {
     {"convection:1x40x3", 0},
 };
 
-START_TEST(levels_of_problems) {
+TEST(levels_of_problems) {
     check_levels(keep_problem(problems[_i].name), 0, problems[_i].symmetric);
 }
-END_TEST
 
-START_TEST(coarse_matrices_are_products) {
+TEST(coarse_matrices_are_products) {
     dense_check_levels(keep_problem(dense_problems[_i]), dense_problems[_i]);
 }
-END_TEST
 
 /* An edge point without couplings along its edge, whose row sums to zero, has no weights. It gets
  * the mean instead and is counted. A point without couplings interpolates nothing. */
-START_TEST(special_rows) {
+TEST(special_rows) {
     const gsw_matrix *m = keep_problem("poisson:9x8x7");
     const gsw_grid *g = &m->grid;
     double *const *values = (double *const *)(uintptr_t)m->array.values;
@@ -188,11 +185,10 @@ START_TEST(special_rows) {
     ck_assert(weights[row_ptr[edge]] == 0.5 && weights[row_ptr[edge] + 1] == 0.5);
     ck_assert_int_eq(row_ptr[alone + 1] - row_ptr[alone], 0);
 }
-END_TEST
 
 /* Rows x_i = b_i inside a grid, whose columns stay. Where stencils have no corners, restriction to
  * them takes their own residual only, whatever the size of their diagonals. */
-START_TEST(conditions_inside) {
+TEST(conditions_inside) {
     static const struct {
         const char *problem;
         void (*change)(oracle_matrix *m);
@@ -231,7 +227,6 @@ START_TEST(conditions_inside) {
         ck_assert_int_gt(conditions, 0);
     }
 }
-END_TEST
 
 /* x += M (b - A x) until the residual has fallen by 1e-8; returns the steps. */
 static int stationary_steps(const gsw_matrix *m, gsw_multigrid *mg, const double *b, int limit) {
@@ -256,7 +251,7 @@ static int stationary_steps(const gsw_matrix *m, gsw_multigrid *mg, const double
 }
 
 /* Pure Neumann boundaries: the coarsest level handles the constants. */
-START_TEST(constants_in_the_null_space) {
+TEST(constants_in_the_null_space) {
     static const char *const names[] = {"poisson:32x32x32", "poisson:25x18", "lognormal:31x20x17",
                                         "poisson:5x3x2"};
     oracle_matrix *closed = hard_problem(names[_i]);
@@ -285,7 +280,6 @@ START_TEST(constants_in_the_null_space) {
     const int steps = stationary_steps(m, mg, b, 60);
     ck_assert_msg(steps <= (names[_i][0] == 'l' ? 45 : 16), "%s: %d steps", names[_i], steps);
 }
-END_TEST
 
 /* ---- Cycles as operators ---- */
 
@@ -294,7 +288,7 @@ static const gsw_smoother smoothers[] = {
     GSW_SMOOTHER_JACOBI, GSW_SMOOTHER_CHEBYSHEV, GSW_SMOOTHER_MULTICOLOR};
 
 /* Colours are swept in both directions where the matrix is not symmetric. */
-START_TEST(colours_precondition_what_is_not_symmetric) {
+TEST(colours_precondition_what_is_not_symmetric) {
     gsw_multigrid_level finest = {.size = sizeof finest};
     gsw_krylov_result result = {.size = sizeof result};
     const gsw_matrix *m = keep_problem("convection:24x23x22");
@@ -309,24 +303,21 @@ START_TEST(colours_precondition_what_is_not_symmetric) {
     must(context, gsw_bicgstab(context, op, M, NULL, b, x, &result));
     ck_assert_int_le(result.iterations, 10);
 }
-END_TEST
 
-START_TEST(loops_smooth_problems) {
+TEST(loops_smooth_problems) {
     gsw_context *const usual = context;
     if (on_cpu())
         context = keep_context(1 + _i % 3);
     loops_check(keep_problem(loops_problems[_i]), loops_problems[_i]);
     context = usual;
 }
-END_TEST
 
-START_TEST(loops_smooth_any_stencil) {
+TEST(loops_smooth_any_stencil) {
     loops_check_stencil(_i);
 }
-END_TEST
 
 /* x' M y = y' M x, and M is positive. */
-START_TEST(cycles_are_symmetric) {
+TEST(cycles_are_symmetric) {
     static const char *const names[] = {"poisson:19x14x11", "lognormal:23x9x12",
                                         "hpcg:11x8x13",     "anisotropic:15x17x9",
                                         "star13:13x14x9",   "poisson:37x29"};
@@ -353,10 +344,9 @@ START_TEST(cycles_are_symmetric) {
             }
     }
 }
-END_TEST
 
 /* Set-up and cycle give the same bits for any number of threads; in fp32 and fp64. */
-START_TEST(any_number_of_threads) {
+TEST(any_number_of_threads) {
     static const char *const names[] = {"lognormal:45x34x31", "convection:37x41x23",
                                         "hpcg:30x31x29",      "lognormal:150x170",
                                         "star13:21x20x19",    "lognormal:700x60"};
@@ -381,7 +371,6 @@ START_TEST(any_number_of_threads) {
                           names[_i], gsw_smoother_name(options.smoother), threads);
         }
 }
-END_TEST
 
 /* One sweep, point by point. */
 static void plain_sweep(const gsw_matrix *m, int down, int zero, const double *b, double *x) {
@@ -434,7 +423,7 @@ static void check_fused(gsw_context *with, const gsw_matrix *m, const double *re
 }
 
 /* One stencil: sweeps on a level's own arrays against the definition. */
-START_TEST(sweeps_are_gauss_seidel) {
+TEST(sweeps_are_gauss_seidel) {
     static const gsw_grid grids[] = {
         {300, 7, 5}, {37, 11, 1}, {1, 9, 8}, {530, 9, 1}, {33, 17, 16}};
     const char *name;
@@ -472,10 +461,9 @@ START_TEST(sweeps_are_gauss_seidel) {
                 check_fused(with, &own, reciprocal, b, start);
         }
 }
-END_TEST
 
 /* In any layout, in place or not, new or refilled: the same bits. */
-START_TEST(layouts_and_refactor) {
+TEST(layouts_and_refactor) {
     const gsw_grid grid = {17, 13, 9};
     const gsw_stencil *stencil = oracle_stencil_named("D3N7");
     oracle_matrix *m = keep_matrix_of(&grid, stencil, 5, ORACLE_POSITIVE),
@@ -512,11 +500,10 @@ START_TEST(layouts_and_refactor) {
         }
     }
 }
-END_TEST
 
 /* Where an axis has one point only: the bits of the grid without it, and levels that are described
  * along the axes of the user's grid. */
-START_TEST(axes_of_one_point) {
+TEST(axes_of_one_point) {
     static const gsw_grid grids[] = {{1, 30, 20}, {30, 1, 20}, {30, 20, 1}};
     const gsw_stencil *seven = oracle_stencil_named("D3N7");
     const gsw_stencil *five = oracle_stencil_named("D2N5");
@@ -555,10 +542,9 @@ START_TEST(axes_of_one_point) {
         ck_assert_int_eq(gsw_multigrid_refactor(context, mg, &flat->view) == GSW_SUCCESS, 0);
     }
 }
-END_TEST
 
 /* fp32 cycles: any size of the right-hand side, NaN and infinity included. */
-START_TEST(scales_of_the_right_hand_side) {
+TEST(scales_of_the_right_hand_side) {
     const gsw_matrix *m = keep_problem("poisson:20x21x22");
     const int64_t n = oracle_points(&m->grid);
     double *b = keep_random(1, n), *x = keep_zeros(n), *expected = keep_zeros(n);
@@ -588,7 +574,6 @@ START_TEST(scales_of_the_right_hand_side) {
     must(context, gsw_multigrid_apply(context, mg, b, x));
     ck_assert(!isfinite(x[n / 2]));
 }
-END_TEST
 
 /* ---- Convergence ---- */
 
@@ -636,7 +621,7 @@ static const struct {
     {"lognormal:129x2x5", GSW_CG, 25, {0}, 0},
 };
 
-START_TEST(iterations_are_few) {
+TEST(iterations_are_few) {
     const gsw_matrix *m = keep_problem(solves[_i].problem);
     const int64_t n = oracle_points(&m->grid);
 #ifdef GSW_SLOW_BUILD /* of a sanitizer: the large grids show nothing that the others do not */
@@ -665,13 +650,12 @@ START_TEST(iterations_are_few) {
     ck_assert_msg(solves[_i].complexity == 0 || info.operator_complexity <= solves[_i].complexity,
                   "%s: complexity %g", solves[_i].problem, info.operator_complexity);
 }
-END_TEST
 
 /* ---- Robustness ---- */
 
 /* A symmetric M-matrix of couplings between neighbours and of others that reach two points off the
  * axes. Its coarse matrices are positive definite, too. */
-START_TEST(couplings_off_the_axes_reach_two_points) {
+TEST(couplings_off_the_axes_reach_two_points) {
     static const gsw_offset far[][2] = {{{1, 2, 0}, {-2, 1, 0}},
                                         {{2, 2, 0}, {2, -2, 0}},
                                         {{1, 2, 2}, {-2, 1, 1}},
@@ -703,11 +687,10 @@ START_TEST(couplings_off_the_axes_reach_two_points) {
                   gsw_context_message(context));
     ck_assert_int_le(result.iterations, 25);
 }
-END_TEST
 
 /* Stencils that reach two points along x, on lines of which a strip covers all points but one. What
  * x holds before a cycle, and what lies beside a line, does not reach the result. */
-START_TEST(ends_of_lines_with_far_couplings) {
+TEST(ends_of_lines_with_far_couplings) {
     static const int64_t extents[] = {4, 5, 7, 9, 10, 17, 18, 33, 65, 129, 257, 258, 513};
     const int64_t nx = extents[_i];
     for (int k = 0; k < 4; k++) {
@@ -733,10 +716,9 @@ START_TEST(ends_of_lines_with_far_couplings) {
             ck_assert(isfinite(x[i]));
     }
 }
-END_TEST
 
 /* An array that is NULL counts as zeros, so its mirror image makes the matrix unsymmetric. */
-START_TEST(absent_arrays_are_not_symmetric) {
+TEST(absent_arrays_are_not_symmetric) {
     const gsw_matrix *poisson = keep_problem("poisson:11x9x7");
     const void *arrays[7];
     ck_assert_int_eq(poisson->stencil.count, 7);
@@ -753,10 +735,9 @@ START_TEST(absent_arrays_are_not_symmetric) {
         ck_assert_msg(choice.symmetric == (absent < 0), "%d", absent);
     }
 }
-END_TEST
 
 /* A matrix for which ILU(0) meets a negative pivot on the finest level falls back to GS there. */
-START_TEST(bad_pivots_fall_back) {
+TEST(bad_pivots_fall_back) {
     const gsw_grid grid = {12, 12, 1};
     const gsw_stencil *stencil = oracle_stencil_named("D2N5");
     oracle_matrix *m = keep_matrix_of(&grid, stencil, 1, ORACLE_POSITIVE);
@@ -773,11 +754,10 @@ START_TEST(bad_pivots_fall_back) {
     ck_assert_int_eq(level.smoother, GSW_SMOOTHER_GS);
     ck_assert_str_eq(gsw_context_message(context), "");
 }
-END_TEST
 
 /* Where a coarse grid is two points wide, ILU(0) drops nothing. If the matrix is singular, too, the
  * last pivot is rounding of either sign. Such levels fall back, the finest does not. */
-START_TEST(pivots_of_rounding_fall_back) {
+TEST(pivots_of_rounding_fall_back) {
     char name[40];
     snprintf(name, sizeof name, "lognormal:8x8x%d", 80 + 8 * (_i / 2));
     oracle_matrix *m = hard_problem(name);
@@ -797,7 +777,6 @@ START_TEST(pivots_of_rounding_fall_back) {
                       (int)level.smoother);
     }
 }
-END_TEST
 
 /* A hierarchy that had other values has the bits of a fresh one. */
 static void check_as_fresh(gsw_multigrid *mg, const gsw_matrix *m,
@@ -812,7 +791,7 @@ static void check_as_fresh(gsw_multigrid *mg, const gsw_matrix *m,
 }
 
 /* The interval of Chebyshev's polynomials follows the values. */
-START_TEST(loops_take_new_values) {
+TEST(loops_take_new_values) {
     const gsw_grid grid = {13, 12, 11};
     const gsw_multigrid_options options = {.smoother = _i / 2 ? GSW_SMOOTHER_CHEBYSHEV
                                                               : GSW_SMOOTHER_JACOBI,
@@ -824,10 +803,9 @@ START_TEST(loops_take_new_values) {
     gsw_multigrid *mg = keep_multigrid(context, &first->view, options);
     check_as_fresh(mg, &second->view, &options);
 }
-END_TEST
 
 /* With injection the coarse matrices of constant coefficients are symmetric, later ones not. */
-START_TEST(injection_takes_new_values) {
+TEST(injection_takes_new_values) {
     const gsw_multigrid_options options = {.smoother = smoothers[_i / 2],
                                            .cycle_type = _i % 2 == 0 ? GSW_F32 : GSW_F64,
                                            .interpolation = GSW_INTERPOLATION_INJECTION,
@@ -835,10 +813,9 @@ START_TEST(injection_takes_new_values) {
     gsw_multigrid *mg = keep_multigrid(context, keep_problem("poisson:13x13x13"), options);
     check_as_fresh(mg, keep_problem("lognormal:13x13x13"), &options);
 }
-END_TEST
 
 /* A level that fell back tries ILU(0) again with new values. */
-START_TEST(better_values_end_a_fallback) {
+TEST(better_values_end_a_fallback) {
     const gsw_multigrid_options options = {.smoother = GSW_SMOOTHER_ILU0, .coarsest_points = 8};
     const gsw_matrix *good = keep_problem("poisson:13x12x11");
     oracle_matrix *bad = hard_problem("poisson:13x12x11");
@@ -854,7 +831,6 @@ START_TEST(better_values_end_a_fallback) {
     must(context, gsw_multigrid_get_info(mg, &info));
     ck_assert_int_eq(info.smoother_fallbacks, 0);
 }
-END_TEST
 
 static gsw_multigrid *const no_hierarchy = NULL;
 
@@ -866,7 +842,7 @@ static void refuse_option(const gsw_matrix *m, gsw_multigrid_options options, co
 
 #define OPTIONS(...) ((gsw_multigrid_options){.size = sizeof(gsw_multigrid_options), __VA_ARGS__})
 
-START_TEST(bad_options_are_refused) {
+TEST(bad_options_are_refused) {
     const gsw_matrix *m = keep_there(context, keep_problem("poisson:9x8x7"));
     refuse_option(m, (gsw_multigrid_options){0}, "size");
     refuse_option(m, OPTIONS(.smoother = (gsw_smoother)(GSW_SMOOTHER_MULTICOLOR + 1)), "smoother");
@@ -881,9 +857,8 @@ START_TEST(bad_options_are_refused) {
     refuse_option(m, OPTIONS(.max_levels = -1), "max_levels");
     refuse_option(m, OPTIONS(.max_levels = 65), "max_levels");
 }
-END_TEST
 
-START_TEST(bad_matrices_are_refused) {
+TEST(bad_matrices_are_refused) {
     const gsw_offset far[] = {{0, 0, 0}, {-3, 0, 0}, {3, 0, 0}};
     const gsw_grid grid = {40, 20, 1};
     gsw_stencil reaching;
@@ -934,7 +909,6 @@ START_TEST(bad_matrices_are_refused) {
     gsw_csr_free(&csr);
     gsw_multigrid_destroy(NULL);
 }
-END_TEST
 
 int main(int argc, char **argv) {
     backend_choose(argc, argv);

@@ -260,11 +260,10 @@ static int too_large(const char *problem) {
     return large;
 }
 
-START_TEST(hard_cases_converge) {
+TEST(hard_cases_converge) {
     if (!too_large(hard_cases[_i].problem))
         hard_check(&hard_cases[_i]);
 }
-END_TEST
 
 /* ---- Singular matrices ------------------------------------------------------------------------
  */
@@ -285,7 +284,7 @@ static const struct {
 };
 #define HARD_CLOSED ((int)(sizeof hard_closed / sizeof hard_closed[0]))
 
-START_TEST(closed_grids_converge) {
+TEST(closed_grids_converge) {
     const hard_case open = {
         .what = hard_closed[_i].problem, .problem = hard_closed[_i].problem, .most = 100};
     if (too_large(open.problem))
@@ -308,7 +307,6 @@ START_TEST(closed_grids_converge) {
                 hard_check(&closed);
         }
 }
-END_TEST
 
 /* x = M b with a hierarchy that consists of its direct solve. */
 static void hard_apply_direct(gsw_multigrid *mg, int64_t n, const double *b, double *x) {
@@ -321,7 +319,7 @@ static void hard_apply_direct(gsw_multigrid *mg, int64_t n, const double *b, dou
 /* Two closed halves, one of large and one of small numbers, and some fixed points: two null vectors
  * that the options do not name. The direct solve is a symmetric, semidefinite, generalised
  * inverse. */
-START_TEST(halves_without_connection) {
+TEST(halves_without_connection) {
     const gsw_grid grid = {9, 7, 3};
     const int64_t n = oracle_points(&grid);
     oracle_matrix *m = hard_flow(&grid, hard_iid_1e3, HARD_NEUMANN);
@@ -359,7 +357,6 @@ START_TEST(halves_without_connection) {
     hard_apply_direct(mg, n, b, gb);
     check_symmetric("a direct solve", n, x, gx, b, gb, 1e-10);
 }
-END_TEST
 
 int main(int argc, char **argv) {
     backend_choose(argc, argv);

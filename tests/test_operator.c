@@ -79,7 +79,7 @@ static gsw_status precondition(void *user, gsw_context *where, const double *b, 
 
 /* ---- alone ---- */
 
-START_TEST(a_matrix_as_an_operator) {
+TEST(a_matrix_as_an_operator) {
     model s = model_open("convection:9x8x7", GSW_ILU0);
     const void *arrays[GSW_STENCIL_MAX];
     gsw_matrix view = *s.matrix;
@@ -97,9 +97,8 @@ START_TEST(a_matrix_as_an_operator) {
         ((double *)(uintptr_t)s.matrix->array.values[s.matrix->stencil.center])[5] *= 3;
     }
 }
-END_TEST
 
-START_TEST(a_csr_as_an_operator) {
+TEST(a_csr_as_an_operator) {
     model s = model_open("random:3:6x5x4", GSW_ILU0);
     gsw_csr csr = {0};
     gsw_matrix matrix;
@@ -111,9 +110,8 @@ START_TEST(a_csr_as_an_operator) {
     must(context, gsw_spmv(context, &matrix, GSW_F64, s.x, s.expected));
     ck_assert(same(s.n, s.y, s.expected));
 }
-END_TEST
 
-START_TEST(preconditioners_apply_in_place_and_out_of_place) {
+TEST(preconditioners_apply_in_place_and_out_of_place) {
     model s = model_open("poisson:7x6x5", GSW_DILU);
     watched w = {.s = &s};
     gsw_preconditioner *made[2] = {keep_factor_M(context, s.factor),
@@ -132,7 +130,6 @@ START_TEST(preconditioners_apply_in_place_and_out_of_place) {
     }
     ck_assert_int_eq(w.calls, 2);
 }
-END_TEST
 
 /* A part of the library that is a preconditioner. */
 typedef struct part {
@@ -164,7 +161,7 @@ static void part_destroy(void *self) {
     ((part *)self)->destroyed++;
 }
 
-START_TEST(a_part_of_the_library_as_a_preconditioner) {
+TEST(a_part_of_the_library_as_a_preconditioner) {
     const gsw_preconditioner_ops ops = {.in_place = _i,
                                         .apply = part_apply,
                                         .name = part_name,
@@ -189,12 +186,11 @@ START_TEST(a_part_of_the_library_as_a_preconditioner) {
     ck_assert_ptr_null(made);
     ck_assert_int_eq(p.destroyed, 1);
 }
-END_TEST
 
 /* ---- in the methods ---- */
 
 /* The same bits with matrix and factor, and with callbacks that use them. */
-START_TEST(callbacks_solve_as_the_objects_do) {
+TEST(callbacks_solve_as_the_objects_do) {
     const gsw_method method = (gsw_method)(_i % 3);
     const gsw_norm norm = (gsw_norm)(_i / 3 % 2);
     const int with_m = _i / 6;
@@ -222,7 +218,6 @@ START_TEST(callbacks_solve_as_the_objects_do) {
         ck_assert(same(s.n, s.x, s.expected));
     ck_assert_double_le(other.residual, norm == GSW_NORM_TRUE ? 1e-9 : 1e-7);
 }
-END_TEST
 
 static const struct {
     gsw_status failure;
@@ -239,7 +234,7 @@ static const struct {
 #define FAILURES ((int)(sizeof failures / sizeof failures[0]))
 
 /* Whichever call of a callback fails, the solve ends with its status and names the callback. */
-START_TEST(failing_callbacks_end_the_solve) {
+TEST(failing_callbacks_end_the_solve) {
     const int f = _i;
     model s = model_open("poisson:8x7x6", GSW_IC0);
     const gsw_krylov_options options = {.size = sizeof options, .rtol = 1e-10, .restart = 4};
@@ -265,7 +260,6 @@ START_TEST(failing_callbacks_end_the_solve) {
                 ck_assert_int_ge(bad.calls, at);
             }
 }
-END_TEST
 
 /* A solve inside a solve: refused with the same context, which stays usable. */
 static gsw_status solve_inside(void *user, gsw_context *where, const double *b, double *x) {
@@ -273,7 +267,7 @@ static gsw_status solve_inside(void *user, gsw_context *where, const double *b, 
     return solve_cg(where, w->s->matrix, NULL, NULL, b, x, NULL);
 }
 
-START_TEST(a_solve_inside_a_solve_is_refused) {
+TEST(a_solve_inside_a_solve_is_refused) {
     model s = model_open("poisson:8x7x6", GSW_IC0);
     watched w = {.s = &s};
     gsw_operator *op = keep_operator(context, s.matrix);
@@ -286,10 +280,9 @@ START_TEST(a_solve_inside_a_solve_is_refused) {
     memset(s.x, 0, (size_t)s.n * sizeof *s.x);
     must(context, gsw_cg(context, op, NULL, NULL, s.b, s.x, NULL));
 }
-END_TEST
 
 /* A solve keeps its message when callbacks run after the message was written. */
-START_TEST(callbacks_keep_the_message) {
+TEST(callbacks_keep_the_message) {
     model s = model_open("poisson:8x7x6", GSW_IC0);
     watched w = {.s = &s};
     const gsw_krylov_options options = {.size = sizeof options, .max_iterations = 2};
@@ -299,7 +292,6 @@ START_TEST(callbacks_keep_the_message) {
                 GSW_ERROR_NOT_CONVERGED, "after 2 iterations");
     ck_assert_double_gt(result.residual, 0);
 }
-END_TEST
 
 /* y = factor * x. */
 typedef struct scaling {
@@ -316,7 +308,7 @@ static gsw_status scale(void *user, gsw_context *where, const double *x, double 
 }
 
 /* The size of M^-1 says nothing about the matrix, so a solve is the same for any scale of it. */
-START_TEST(the_scale_of_a_preconditioner_does_not_matter) {
+TEST(the_scale_of_a_preconditioner_does_not_matter) {
     static const double factors[] = {1, 1e-22, 1e22};
     model s = model_open("poisson:9x8x7", GSW_IC0);
     gsw_operator *op = keep_operator(context, s.matrix);
@@ -335,10 +327,9 @@ START_TEST(the_scale_of_a_preconditioner_does_not_matter) {
         ck_assert_int_le(llabs(result.iterations - iterations), 2);
     }
 }
-END_TEST
 
 /* Where a preconditioner maps everything to 0, the message names it and not the matrix. */
-START_TEST(a_preconditioner_of_zeros_is_named) {
+TEST(a_preconditioner_of_zeros_is_named) {
     model s = model_open("poisson:9x8x7", GSW_IC0);
     scaling by = {.n = s.n};
     gsw_operator *op = keep_operator(context, s.matrix);
@@ -346,11 +337,10 @@ START_TEST(a_preconditioner_of_zeros_is_named) {
     must_refuse(context, gsw_krylov(context, (gsw_method)_i, op, M, NULL, s.b, s.x, NULL),
                 GSW_ERROR_BREAKDOWN, "the preconditioner is singular");
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
-START_TEST(bad_arguments_are_refused) {
+TEST(bad_arguments_are_refused) {
     const gsw_status invalid = GSW_ERROR_INVALID_ARGUMENT;
     model s = model_open("poisson:5x4x3", GSW_ILU0), larger = model_open("poisson:6x4x3", GSW_ILU0);
     watched w = {.s = &s};
@@ -409,16 +399,14 @@ START_TEST(bad_arguments_are_refused) {
     gsw_operator_destroy(NULL);
     gsw_preconditioner_destroy(NULL);
 }
-END_TEST
 
-START_TEST(a_context_takes_the_message_of_a_callback) {
+TEST(a_context_takes_the_message_of_a_callback) {
     ck_assert_int_eq(gsw_context_fail(context, GSW_ERROR_IO, "no %s"), GSW_ERROR_IO);
     ck_assert_str_eq(gsw_context_message(context), "no %s");
     ck_assert_int_eq(gsw_context_fail(context, GSW_ERROR_IO, NULL), GSW_ERROR_IO);
     ck_assert_str_eq(gsw_context_message(context), "");
     ck_assert_int_eq(gsw_context_fail(NULL, GSW_ERROR_IO, "text"), GSW_ERROR_IO);
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("operator");

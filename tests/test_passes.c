@@ -203,7 +203,7 @@ static void check_product(const gsw_matrix *matrix, int64_t n, const double *x) 
     ck_assert_msg(fabs(state.pw - pw) <= 1e-13 * scale, "p'Ap is %g, not %g", state.pw, pw);
 }
 
-START_TEST(products_end_in_passes) {
+TEST(products_end_in_passes) {
     for (int g = 0; g < oracle_grid_count(); g += 3)
         for (int s = 0; s < oracle_stencil_count(); s++) {
             const size_t mark = keep_mark();
@@ -218,7 +218,6 @@ START_TEST(products_end_in_passes) {
             keep_release(mark);
         }
 }
-END_TEST
 
 /* ---- bases ---- */
 
@@ -281,7 +280,7 @@ static void check_signs(int64_t n) {
     ck_assert_double_le(fabs((double)negative - 0.5 * (double)n), 4 * sqrt((double)n));
 }
 
-START_TEST(passes_do_what_they_say) {
+TEST(passes_do_what_they_say) {
     const int64_t n = lengths[_i];
     check_signs(n);
     for (int pass = 0; pass < GSW_PASSES; pass++) {
@@ -295,10 +294,9 @@ START_TEST(passes_do_what_they_say) {
         keep_release(0);
     }
 }
-END_TEST
 
 /* The product of a vector with itself in other order and with other signs is 0, up to one term. */
-START_TEST(pieces_have_the_sum_of_the_whole) {
+TEST(pieces_have_the_sum_of_the_whole) {
     enum { HALF = 50021, N = 2 * HALF + 1 };
     static const int64_t cuts[] = {0, 1, 4096, HALF, HALF + 777, N - 1};
     double *p = keep_random(3, N), *w = keep_random(4, N);
@@ -324,7 +322,6 @@ START_TEST(pieces_have_the_sum_of_the_whole) {
         ck_assert_double_eq(gsw_threefold_round(&sum), ldexp(3, -81));
     }
 }
-END_TEST
 
 int main(int argc, char **argv) {
     backend_choose(argc, argv);

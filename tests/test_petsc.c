@@ -97,23 +97,21 @@ static const char *const problems[] = {
     "random:4:14x13x12", "convection:30x31",
 };
 
-START_TEST(iterations_equal_on_generated_problems) {
+TEST(iterations_equal_on_generated_problems) {
     gsw_problem *problem = NULL;
     ck_assert_int_eq(gsw_problem_parse(context, problems[_i], NULL, &problem), GSW_SUCCESS);
     compare_all(gsw_problem_matrix(problem), gsw_problem_symmetric(problem), 1e-8, problems[_i]);
     gsw_problem_destroy(problem);
 }
-END_TEST
 
 /* Rounding leaves the counts alone here only with a good preconditioner. */
-START_TEST(iterations_equal_on_lognormal) {
+TEST(iterations_equal_on_lognormal) {
     const gsw_matrix *matrix = keep_problem("lognormal:16x18x11");
     for (int which = 0; which < SOLVERS; which++)
         if (solvers[which].precond == GSW_ILU0 || solvers[which].precond == GSW_IC0)
             for (int mode = 0; mode < 2; mode++)
                 compare_solver(matrix, which, (gsw_norm)mode, 1e-5, "lognormal");
 }
-END_TEST
 
 static const struct {
     const char *name;
@@ -121,7 +119,7 @@ static const struct {
 } files[] = {{"orsreg_1.mtx", 0}, {"sherman1.mtx", 1}};
 
 /* Reservoir matrices that may lie beside the source tree; without them there is nothing to do. */
-START_TEST(iterations_equal_on_reservoirs) {
+TEST(iterations_equal_on_reservoirs) {
     char path[4096];
     snprintf(path, sizeof path, "%s/../shared/data/%s", GSW_SOURCE_DIR, files[_i].name);
     FILE *file = fopen(path, "r");
@@ -142,10 +140,9 @@ START_TEST(iterations_equal_on_reservoirs) {
             for (int mode = 0; mode < 2; mode++)
                 compare_solver(&matrix, which, (gsw_norm)mode, 1e-8, files[_i].name);
 }
-END_TEST
 
 /* One ILU(0) solve is the same triangular arithmetic in another order. */
-START_TEST(ilu0_solve_is_the_same) {
+TEST(ilu0_solve_is_the_same) {
     const gsw_matrix *matrix = keep_problem(problems[_i]);
     const int64_t n = oracle_points(&matrix->grid);
     double *b = keep_zeros(n), *x = keep_zeros(n), *y = keep_zeros(n);
@@ -161,7 +158,6 @@ START_TEST(ilu0_solve_is_the_same) {
     for (int64_t i = 0; i < n; i++)
         ck_assert_double_eq_tol(x[i], y[i], 1e-12 * largest);
 }
-END_TEST
 
 /* MPI does not survive a fork, so the tests share this process. */
 int main(void) {

@@ -202,7 +202,7 @@ static const char *const problems[] = {"poisson:32x32x32", "lognormal:24x40x31",
                                        "convection:20x19x18"};
 enum { PROBLEMS = (int)(sizeof problems / sizeof problems[0]) };
 
-START_TEST(counts_are_the_librarys) {
+TEST(counts_are_the_librarys) {
     const int kind = _i / 4, cycle = _i % 2, type = _i / 2 % 2;
     const int symmetric = strncmp(problems[kind], "convection", 10) != 0;
     gsw_multigrid_options options = {.size = sizeof options,
@@ -228,9 +228,8 @@ START_TEST(counts_are_the_librarys) {
         vary(pair);
     }
 }
-END_TEST
 
-START_TEST(flexible_gmres_converges) {
+TEST(flexible_gmres_converges) {
     double residual;
     set_options("-pc_gridsweep_mg_precision f32");
     matrix_pair *pair = open_pair(problems[_i]);
@@ -239,9 +238,8 @@ START_TEST(flexible_gmres_converges) {
     ck_assert_int_le(solve_theirs(ksp, pair, b, x, &residual), 40);
     ck_assert_double_le(residual, 1.1e-9);
 }
-END_TEST
 
-START_TEST(a_null_space_costs_nothing) {
+TEST(a_null_space_costs_nothing) {
     const gsw_multigrid_options options = {.size = sizeof options,
                                            .cycle = _i % 2 ? GSW_CYCLE_F : GSW_CYCLE_V};
     MatNullSpace constants;
@@ -268,7 +266,6 @@ START_TEST(a_null_space_costs_nothing) {
                   (long long)ours);
     ck_assert_int_le(ours, _i / 2 ? 25 : 12);
 }
-END_TEST
 
 /* ---- The same cycle ---------------------------------------------------------------------------
  */
@@ -325,7 +322,7 @@ static PC open_pc(matrix_pair *pair) {
     return *pc;
 }
 
-START_TEST(cycles_are_the_librarys) {
+TEST(cycles_are_the_librarys) {
     gsw_multigrid_options same = variants[_i].same;
     PCType type;
     same.size = sizeof same;
@@ -345,9 +342,8 @@ START_TEST(cycles_are_the_librarys) {
     PETSC(PCSetOperators(pc, pair->theirs, pair->theirs));
     expect_bits(pc, pair, &same);
 }
-END_TEST
 
-START_TEST(new_values_and_new_patterns) {
+TEST(new_values_and_new_patterns) {
     const gsw_multigrid_options options = {.size = sizeof options};
     set_options("");
     matrix_pair *pair = open_pair("poisson:17x14x12");
@@ -368,9 +364,8 @@ START_TEST(new_values_and_new_patterns) {
     PETSC(PCSetOperators(pc, wind->theirs, wind->theirs));
     expect_bits(pc, wind, &options);
 }
-END_TEST
 
-START_TEST(transposes_of_symmetric_cycles) {
+TEST(transposes_of_symmetric_cycles) {
     static const struct {
         const char *problem, *options;
         int symmetric;
@@ -391,7 +386,6 @@ START_TEST(transposes_of_symmetric_cycles) {
     if (cases[_i].symmetric)
         ck_assert_mem_eq(x, y, (size_t)pair->n * sizeof *x);
 }
-END_TEST
 
 /* ---- Where the grid comes from ----------------------------------------------------------------
  */
@@ -419,7 +413,7 @@ static int error_of_set_up(PC pc) {
     return error;
 }
 
-START_TEST(grids_come_from_a_dmda_or_an_option_or_the_matrix) {
+TEST(grids_come_from_a_dmda_or_an_option_or_the_matrix) {
     DM dm;
     set_options("");
     matrix_pair *pair = open_pair("poisson:12x6x20");
@@ -460,9 +454,8 @@ START_TEST(grids_come_from_a_dmda_or_an_option_or_the_matrix) {
     expect_report(pc, "grid 12x6x20, stencil D3N7");
     PETSC(DMDestroy(&dm));
 }
-END_TEST
 
-START_TEST(bad_values_are_refused_until_good_ones_come) {
+TEST(bad_values_are_refused_until_good_ones_come) {
     const gsw_multigrid_options options = {.size = sizeof options};
     set_options("");
     matrix_pair *pair = open_pair("poisson:17x14x12");
@@ -480,7 +473,6 @@ START_TEST(bad_values_are_refused_until_good_ones_come) {
     changed(pair);
     expect_bits(pc, pair, &options);
 }
-END_TEST
 
 /* ---- The library's choice ---------------------------------------------------------------------
  */
@@ -541,7 +533,7 @@ static const struct {
 };
 enum { CHOICES = (int)(sizeof choices / sizeof choices[0]) };
 
-START_TEST(auto_takes_the_librarys_choice) {
+TEST(auto_takes_the_librarys_choice) {
     set_options("-pc_gridsweep_type auto");
     const char *problem = choices[_i].problem;
     matrix_pair *pair = problem ? open_pair(problem + (problem[0] == '-')) : open_biharmonic();
@@ -562,10 +554,9 @@ START_TEST(auto_takes_the_librarys_choice) {
     else
         expect_report(pc, choices[_i].words);
 }
-END_TEST
 
 /* A diagonal so large that the factor is the better choice, if there were a choice. */
-START_TEST(auto_refills_what_it_chose) {
+TEST(auto_refills_what_it_chose) {
     const gsw_multigrid_options options = {.size = sizeof options};
     set_options("-pc_gridsweep_type auto");
     matrix_pair *pair = open_pair("poisson:34x32x30");
@@ -580,9 +571,8 @@ START_TEST(auto_refills_what_it_chose) {
     pc = open_pc(pair);
     expect_choice(pc, pair, "type icc with -ksp_type cg: ");
 }
-END_TEST
 
-START_TEST(auto_chooses_anew_where_values_break_its_factor) {
+TEST(auto_chooses_anew_where_values_break_its_factor) {
     static const struct {
         double diagonal; /* of all points */
         double first;    /* but that of the first one */
@@ -609,7 +599,6 @@ START_TEST(auto_chooses_anew_where_values_break_its_factor) {
             ck_assert(isfinite(x[i]));
     }
 }
-END_TEST
 
 /* MPI does not survive a fork, so the tests share this process. */
 int main(void) {

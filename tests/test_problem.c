@@ -60,7 +60,7 @@ static int64_t points(const gsw_matrix *m) {
     return m->grid.nx * m->grid.ny * m->grid.nz;
 }
 
-START_TEST(pattern_and_symmetry) {
+TEST(pattern_and_symmetry) {
     gsw_problem *problem = make(cases[_i].text);
     const gsw_matrix *m = gsw_problem_matrix(problem);
     ck_assert_str_eq(gsw_stencil_name(&m->stencil), cases[_i].stencil);
@@ -80,9 +80,8 @@ START_TEST(pattern_and_symmetry) {
         }
     ck_assert(cases[_i].symmetric ? asymmetric == 0 : asymmetric > 0);
 }
-END_TEST
 
-START_TEST(diagonals_dominate) {
+TEST(diagonals_dominate) {
     gsw_problem *problem = make(cases[_i].text);
     const gsw_matrix *m = gsw_problem_matrix(problem);
     int strict = 0;
@@ -98,7 +97,6 @@ START_TEST(diagonals_dominate) {
     }
     ck_assert_int_gt(strict, 0);
 }
-END_TEST
 
 /* Sum of the coefficients of a row in the middle, where all neighbours exist. */
 static double inner_row_sum(const char *text) {
@@ -111,7 +109,7 @@ static double inner_row_sum(const char *text) {
     return sum;
 }
 
-START_TEST(inner_row_sums) {
+TEST(inner_row_sums) {
     ck_assert_double_eq_tol(inner_row_sum("poisson:5x5x5"), 0.0, 1e-14);
     ck_assert_double_eq_tol(inner_row_sum("poisson:5x5"), 0.0, 1e-14);
     ck_assert_double_eq_tol(inner_row_sum("anisotropic:5x5x5"), 0.0, 1e-14);
@@ -121,7 +119,6 @@ START_TEST(inner_row_sums) {
     ck_assert_double_eq_tol(inner_row_sum("box33:5x5x5"), 0.0, 1e-14);
     ck_assert_double_eq_tol(inner_row_sum("helmholtz19:5x5x5"), 0.1, 1e-14);
 }
-END_TEST
 
 static double entry(const char *text, gsw_offset offset) {
     gsw_problem *problem = make(text);
@@ -133,7 +130,7 @@ static double entry(const char *text, gsw_offset offset) {
     return found;
 }
 
-START_TEST(known_coefficients) {
+TEST(known_coefficients) {
     ck_assert_double_eq(entry("poisson:5x5x5", (gsw_offset){0, 0, 0}), 6.0);
     ck_assert_double_eq(entry("poisson:5x5", (gsw_offset){0, 0, 0}), 4.0);
     ck_assert_double_eq(entry("hpcg:5x5x5", (gsw_offset){0, 0, 0}), 26.0);
@@ -147,10 +144,9 @@ START_TEST(known_coefficients) {
     ck_assert_double_eq_tol(entry("star13:5x5x5", (gsw_offset){0, 0, 0}), 7.5, 1e-14);
     ck_assert_double_eq_tol(entry("star13:5x5x5", (gsw_offset){0, 0, 2}), 1.0 / 12.0, 1e-16);
 }
-END_TEST
 
 /* The flux coefficients bound the permeabilities: each is at most twice the smaller of its two. */
-START_TEST(lognormal_has_contrast_and_one_well) {
+TEST(lognormal_has_contrast_and_one_well) {
     gsw_problem *problem = make("lognormal:40x44x17");
     const gsw_matrix *m = gsw_problem_matrix(problem);
     double low = INFINITY, high = 0.0;
@@ -172,9 +168,8 @@ START_TEST(lognormal_has_contrast_and_one_well) {
     ck_assert_double_le(high, 2e3);
     ck_assert_double_gt(high / low, 1e4);
 }
-END_TEST
 
-START_TEST(values_do_not_depend_on_threads) {
+TEST(values_do_not_depend_on_threads) {
     static const char *const texts[] = {"random:42:23x11x13", "lognormal:23x11x13"};
     for (size_t t = 0; t < 2; t++) {
         gsw_problem *first = NULL;
@@ -194,9 +189,8 @@ START_TEST(values_do_not_depend_on_threads) {
         }
     }
 }
-END_TEST
 
-START_TEST(random_takes_any_stencil) {
+TEST(random_takes_any_stencil) {
     gsw_stencil stencil;
     static const gsw_offset offsets[] = {{0, 0, 0}, {3, -1, 0}, {-2, 0, 1}, {0, 0, 40}};
     ck_assert_int_eq(gsw_stencil_from_offsets(offsets, 4, &stencil), GSW_SUCCESS);
@@ -220,19 +214,17 @@ START_TEST(random_takes_any_stencil) {
     stencil.count = GSW_STENCIL_MAX + 1;
     must_reject(gsw_problem_parse(NULL, "random:5:6x5x4", &stencil, &problem));
 }
-END_TEST
 
-START_TEST(seeds_make_different_matrices) {
+TEST(seeds_make_different_matrices) {
     gsw_problem *a = make("random:1:6x5x4"), *b = make("random:2:6x5x4");
     int differ = 0;
     for (int64_t row = 0; row < 120; row++)
         differ += value(gsw_problem_matrix(a), row, 3) != value(gsw_problem_matrix(b), row, 3);
     ck_assert_int_gt(differ, 110);
 }
-END_TEST
 
 /* The first values are pinned: they must be these on every machine. */
-START_TEST(random_vector_is_uniform_and_pinned) {
+TEST(random_vector_is_uniform_and_pinned) {
     enum { COUNT = 20000 };
     static double v[COUNT], w[COUNT];
     gsw_random_vector(7, COUNT, v);
@@ -252,9 +244,8 @@ START_TEST(random_vector_is_uniform_and_pinned) {
     ck_assert(v[0] != w[0]);
     gsw_random_vector(7, 0, NULL);
 }
-END_TEST
 
-START_TEST(malformed_specifications_are_refused) {
+TEST(malformed_specifications_are_refused) {
     static const char *const bad[] = {
         "",
         "poisson",
@@ -294,9 +285,8 @@ START_TEST(malformed_specifications_are_refused) {
     gsw_problem_destroy(NULL);
     ck_assert_ptr_null(gsw_problem_matrix(NULL));
 }
-END_TEST
 
-START_TEST(messages_name_what_is_wrong) {
+TEST(messages_name_what_is_wrong) {
     gsw_context *context = keep_context(1);
     gsw_problem *problem = NULL;
     gsw_problem_parse(context, "laplace:8x8x8", NULL, &problem);
@@ -307,7 +297,6 @@ START_TEST(messages_name_what_is_wrong) {
     gsw_problem_create(context, "poisson", &(gsw_grid){3, -1, 2}, NULL, &problem);
     must_say(context, "-1");
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("problem");

@@ -127,7 +127,7 @@ static int check_steps(const gsw_grid *grid, const gsw_stencil *stencil, const c
 
 /* ---- the tests ---- */
 
-START_TEST(steps_are_complete) {
+TEST(steps_are_complete) {
     int count;
     const gsw_rival *steps = gsw_ablation_steps(&count);
     ck_assert_int_eq(count, NAMES);
@@ -136,9 +136,8 @@ START_TEST(steps_are_complete) {
         ck_assert(steps[k].on_device);
     }
 }
-END_TEST
 
-START_TEST(steps_equal_reference) {
+TEST(steps_equal_reference) {
     const int stride = device_stride();
     const char *name;
     const gsw_stencil *stencil = oracle_stencil(_i, &name);
@@ -150,18 +149,16 @@ START_TEST(steps_equal_reference) {
     printf("%s: %d solvers equal the reference\n", name, checked);
     ck_assert_int_ge(checked, (oracle_grid_count() / stride) * (NAMES - 1));
 }
-END_TEST
 
-START_TEST(steps_repeat_their_bits) {
+TEST(steps_repeat_their_bits) {
     const gsw_grid grid = {67, 21, 13};
     const char *name;
     const gsw_stencil *stencil = oracle_stencil(_i, &name);
     ck_assert_int_eq(check_steps(&grid, stencil, name, REPEATS / device_stride()), NAMES - 1);
 }
-END_TEST
 
 /* The lower bound ends, writes every row and nothing else. */
-START_TEST(lower_bound_ends) {
+TEST(lower_bound_ends) {
     const gsw_grid grid = {67, 21, 13};
     int count;
     const gsw_rival *step = &gsw_ablation_steps(&count)[NAMES - 1];
@@ -184,7 +181,6 @@ START_TEST(lower_bound_ends) {
     step->close(state);
     system_close(&s);
 }
-END_TEST
 
 static void check_refused(const oracle_layout *layout) {
     const gsw_grid grid = {9, 7, 5};
@@ -204,7 +200,7 @@ static void check_refused(const oracle_layout *layout) {
     system_close(&s);
 }
 
-START_TEST(other_systems_are_refused) {
+TEST(other_systems_are_refused) {
     oracle_layout layout = lower_csr;
     layout.part = GSW_UPPER;
     check_refused(&layout);
@@ -215,7 +211,6 @@ START_TEST(other_systems_are_refused) {
     layout.missing = 5;
     check_refused(&layout);
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("published");

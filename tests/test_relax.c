@@ -137,18 +137,17 @@ static void compare(const gsw_grid *grid, const gsw_stencil *stencil, uint64_t s
 }
 
 /* On a device, stencils without a name have height 1 only. */
-START_TEST(sweeps_equal_the_reference) {
+TEST(sweeps_equal_the_reference) {
     const int stride = device_stride();
     for (int g = _i % stride; g < oracle_grid_count(); g += stride) {
         const gsw_grid grid = oracle_grid(g);
         compare(&grid, oracle_stencil(_i, NULL), 40, ORACLE_ANY_SIGN, 1, 1);
     }
 }
-END_TEST
 
 /* Grids of several tiles along each axis, lines longer than a tile, and short lines, of which
  * several are computed as one; several threads. On a device every height, and the last two. */
-START_TEST(tiles_do_not_show) {
+TEST(tiles_do_not_show) {
     static const struct {
         const char *stencil;
         gsw_grid grid;
@@ -167,11 +166,10 @@ START_TEST(tiles_do_not_show) {
     }
     context = usual;
 }
-END_TEST
 
 /* With weight 1 the bits are those of gsw_smooth() with a JACOBI factor; values are copied where
  * they must be. */
-START_TEST(jacobi_is_that_of_the_smoother) {
+TEST(jacobi_is_that_of_the_smoother) {
     static const oracle_layout layouts[] = {{GSW_FORMAT_STENCIL, GSW_F64, GSW_I32, 0, GSW_FULL, 0},
                                             {GSW_FORMAT_STENCIL, GSW_F32, GSW_I32, 0, GSW_FULL, 0},
                                             {GSW_FORMAT_CSR, GSW_F64, GSW_I32, 1, GSW_FULL, 0},
@@ -194,10 +192,9 @@ START_TEST(jacobi_is_that_of_the_smoother) {
         }
     }
 }
-END_TEST
 
 /* New values in the user's own arrays count at once, those of a copy after a refactor. */
-START_TEST(new_values) {
+TEST(new_values) {
     const gsw_grid grid = {9, 8, 7};
     const oracle_layout csr = {GSW_FORMAT_CSR, GSW_F64, GSW_I32, 0, GSW_FULL, 0};
     const gsw_stencil *stencil = oracle_stencil_named("D3N7");
@@ -231,10 +228,9 @@ START_TEST(new_values) {
     must(context, gsw_relax_run(context, view, 3, 1, b, x));
     relax_compare(&second->view, n, x, expected, "after a failed refactor");
 }
-END_TEST
 
 /* An array that is missing counts as zeros. */
-START_TEST(missing_arrays_are_zeros) {
+TEST(missing_arrays_are_zeros) {
     const gsw_grid grid = {12, 9, 5};
     oracle_matrix *matrix = keep_matrix_of(&grid, oracle_stencil_named("D3N7"), 3, ORACLE_POSITIVE);
     const int64_t n = oracle_points(&grid);
@@ -251,9 +247,8 @@ START_TEST(missing_arrays_are_zeros) {
     must(context, gsw_relax_run(context, relax, 4, 0, b, x));
     relax_compare(&matrix->view, n, x, expected, "an array is missing");
 }
-END_TEST
 
-START_TEST(the_model_tells_what_it_chose) {
+TEST(the_model_tells_what_it_chose) {
     const gsw_grid grid = {300, 200, 1};
     oracle_matrix *matrix = keep_matrix_of(&grid, oracle_stencil_named("D2N5"), 3, ORACLE_POSITIVE);
     double best = INFINITY;
@@ -273,9 +268,8 @@ START_TEST(the_model_tells_what_it_chose) {
         }
     }
 }
-END_TEST
 
-START_TEST(bad_arguments_are_refused) {
+TEST(bad_arguments_are_refused) {
     const gsw_status invalid = GSW_ERROR_INVALID_ARGUMENT;
     const gsw_grid grid = {5, 4, 3}, larger = {6, 4, 3};
     oracle_matrix *matrix = keep_matrix_of(&grid, oracle_stencil_named("D3N7"), 3, ORACLE_POSITIVE),
@@ -331,9 +325,8 @@ START_TEST(bad_arguments_are_refused) {
     gsw_relax_destroy(relax);
     gsw_relax_destroy(NULL);
 }
-END_TEST
 
-START_TEST(other_stencils_have_height_1) {
+TEST(other_stencils_have_height_1) {
     const gsw_offset offsets[] = {{-1, 0, 0}, {0, 0, 0}, {2, 0, 0}};
     const gsw_grid grid = {30, 1, 1};
     const gsw_relax_options options = {.size = sizeof options, .height = 2};
@@ -349,7 +342,6 @@ START_TEST(other_stencils_have_height_1) {
     must(context, gsw_relax_get_info(relax, &info));
     ck_assert_int_eq(info.height, 1);
 }
-END_TEST
 
 int main(int argc, char **argv) {
     backend_choose(argc, argv);

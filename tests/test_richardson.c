@@ -38,7 +38,7 @@ static const struct {
 };
 #define SOLVES ((int)(sizeof solves / sizeof solves[0]))
 
-START_TEST(multigrid_is_a_solver) {
+TEST(multigrid_is_a_solver) {
     const gsw_matrix *matrix = keep_problem(solves[_i].problem);
     const int64_t n = oracle_points(&matrix->grid);
     const gsw_multigrid_options hierarchy = {.size = sizeof hierarchy,
@@ -55,10 +55,9 @@ START_TEST(multigrid_is_a_solver) {
     ck_assert_int_eq(s.result.replacements, 0);
     ck_assert_double_eq_tol(s.result.recurrence, s.result.residual, 1e-6 * s.result.residual);
 }
-END_TEST
 
 /* It is symmetric Gauss-Seidel: as many iterations as gsw_smooth() takes sweeps. */
-START_TEST(symmetric_gauss_seidel) {
+TEST(symmetric_gauss_seidel) {
     const gsw_matrix *matrix = keep_problem("poisson:12x11x10");
     const int64_t n = oracle_points(&matrix->grid);
     double *b = keep_random(1, n), *x = keep_zeros(n);
@@ -81,11 +80,10 @@ START_TEST(symmetric_gauss_seidel) {
             ck_assert_double_eq_tol(x[i], y[i], 1e-12);
     }
 }
-END_TEST
 
 /* x += b - A x on a Laplacian diverges. Jacobi on it, close to a null vector, converges too
  * slowly. */
-START_TEST(divergence_and_stagnation_are_said) {
+TEST(divergence_and_stagnation_are_said) {
     const gsw_matrix *matrix = keep_problem("poisson:32x32x32");
     const int64_t n = oracle_points(&matrix->grid);
     double *b = keep_random(1, n), *x = keep_zeros(n);
@@ -112,7 +110,6 @@ START_TEST(divergence_and_stagnation_are_said) {
     ck_assert_double_lt(s.result.residual, 1e-12);
     must_say(context, "stagnated after");
 }
-END_TEST
 
 /* y = 8 x; the call that `user` counts down to fails. */
 static gsw_status fails_in_the_end(void *user, gsw_context *where, const double *x, double *y) {
@@ -125,7 +122,7 @@ static gsw_status fails_in_the_end(void *user, gsw_context *where, const double 
 }
 
 /* The iteration diverges. The products after its end, which look for the reason, can fail, too. */
-START_TEST(stagnated_is_not_converged) {
+TEST(stagnated_is_not_converged) {
     const double b[4] = {1, 2, 3, 4};
     int left, stagnated = 0;
     gsw_operator *A = keep_product(context, 4, fails_in_the_end, &left);
@@ -140,9 +137,8 @@ START_TEST(stagnated_is_not_converged) {
     }
     ck_assert_int_gt(stagnated, 0);
 }
-END_TEST
 
-START_TEST(null_spaces) {
+TEST(null_spaces) {
     const hard_matrix m = {.grid = {32, 31, 30}, .z = 1};
     hard_arrays a = hard_arrays_of(&m);
     const gsw_multigrid_options hierarchy = {.size = sizeof hierarchy, .cycle_type = GSW_F32};
@@ -164,9 +160,8 @@ START_TEST(null_spaces) {
     ck_assert_int_ne(s.status, GSW_SUCCESS);
     must_say(context, "constant vectors to 0");
 }
-END_TEST
 
-START_TEST(monitor_and_arguments) {
+TEST(monitor_and_arguments) {
     const gsw_matrix *matrix = keep_problem("poisson:9x8x7");
     const int64_t n = oracle_points(&matrix->grid);
     double *b = keep_random(1, n), *x = keep_zeros(n);
@@ -197,7 +192,6 @@ START_TEST(monitor_and_arguments) {
     s = iterate(matrix, M, NULL, b, x);
     ck_assert_int_eq(s.status, GSW_ERROR_NON_FINITE);
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("richardson");

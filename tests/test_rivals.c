@@ -195,33 +195,30 @@ static void try_all(const gsw_grid *grid, const gsw_stencil *stencil, int missin
 
 /* ---- The tests ---- */
 
-START_TEST(rivals_equal_reference) {
+TEST(rivals_equal_reference) {
     const gsw_stencil *stencil = oracle_stencil(_i, NULL);
     for (int g = 0; g < oracle_grid_count(); g++) {
         const gsw_grid grid = oracle_grid(g);
         try_all(&grid, stencil, 0);
     }
 }
-END_TEST
 
-START_TEST(rivals_equal_reference_with_missing_entries) {
+TEST(rivals_equal_reference_with_missing_entries) {
     const gsw_grid grid = {13, 9, 7};
     try_all(&grid, oracle_stencil(_i, NULL), 3);
 }
-END_TEST
 
 /* More rows than a device works on at once. */
-START_TEST(rivals_equal_reference_on_many_rows) {
+TEST(rivals_equal_reference_on_many_rows) {
     static const char *const names[] = {"D3N7", "D3N27"};
     const gsw_grid grid = {83, 67, 59};
     gsw_stencil stencil;
     ck_assert_int_eq(gsw_stencil_named(names[_i], &stencil), GSW_SUCCESS);
     try_all(&grid, &stencil, 0);
 }
-END_TEST
 
 /* Rows longer than a warp. */
-START_TEST(rivals_equal_reference_on_long_rows) {
+TEST(rivals_equal_reference_on_long_rows) {
     gsw_offset offsets[GSW_STENCIL_MAX];
     int32_t count = 0;
     for (int32_t dy = -4; dy <= 4; dy++)
@@ -232,9 +229,8 @@ START_TEST(rivals_equal_reference_on_long_rows) {
     ck_assert_int_eq(gsw_stencil_from_offsets(offsets, count, &stencil), GSW_SUCCESS);
     try_all(&grid, &stencil, 0);
 }
-END_TEST
 
-START_TEST(rivals_refuse_bad_systems) {
+TEST(rivals_refuse_bad_systems) {
     const gsw_grid grid = {5, 4, 3};
     int count = 0;
     const gsw_rival *rivals = gsw_rivals(&count);
@@ -251,11 +247,10 @@ START_TEST(rivals_refuse_bad_systems) {
         rivals[i].close(NULL);
     }
 }
-END_TEST
 
 /* Rows 5 and 7 wait for each other: this is no triangle, so no solver can solve it. The
  * synchronisation-free solvers must still return, and the next solve must report it. */
-START_TEST(endless_waits_end) {
+TEST(endless_waits_end) {
     int32_t row_ptr[101], columns[101 + 1];
     double values[101 + 1], *b = keep_random(1, 100);
     int count = 0, k = 0, tried = 0;
@@ -307,7 +302,6 @@ START_TEST(endless_waits_end) {
     }
     ck_assert_int_eq(tried, device != NULL ? 3 : 0);
 }
-END_TEST
 
 /* ---- Whole solves ---- */
 
@@ -475,7 +469,7 @@ static void try_whole(whole_trial *t, const gsw_solve_rival *rival, const char *
     rival->close(state);
 }
 
-START_TEST(whole_solves_take_as_many_iterations) {
+TEST(whole_solves_take_as_many_iterations) {
     int count = 0;
     const gsw_solve_rival *rivals = gsw_solve_rivals(&count);
     whole_trial t;
@@ -485,7 +479,6 @@ START_TEST(whole_solves_take_as_many_iterations) {
         if (rivals[i].precond == NULL)
             try_whole(&t, &rivals[i], whole_solves[_i].problem);
 }
-END_TEST
 
 /* ---- Rivals with multigrid ---- */
 
@@ -553,7 +546,7 @@ static void try_multigrid(whole_trial *t, const gsw_solve_rival *rival, const ch
     rival->close(state);
 }
 
-START_TEST(multigrids_solve) {
+TEST(multigrids_solve) {
     int count = 0;
     const gsw_solve_rival *rivals = gsw_solve_rivals(&count);
     whole_trial t;
@@ -563,10 +556,9 @@ START_TEST(multigrids_solve) {
         if (rivals[i].precond != NULL)
             try_multigrid(&t, &rivals[i], multigrid_solves[_i].problem, multigrid_solves[_i].most);
 }
-END_TEST
 
 /* The names of settings and the number of threads are reported. */
-START_TEST(multigrids_tell_their_settings) {
+TEST(multigrids_tell_their_settings) {
     int count = 0, tried = 0;
     const gsw_solve_rival *rivals = gsw_solve_rivals(&count);
     whole_trial t;
@@ -592,7 +584,6 @@ START_TEST(multigrids_tell_their_settings) {
     }
     printf("rivals: %d multigrids are in this build and can run here\n", tried);
 }
-END_TEST
 
 /* The quickest setting that converges is taken. Settings that fail are skipped. */
 static int run_planned(void *state, int setting, double *milliseconds, int *converged,
@@ -605,7 +596,7 @@ static int run_planned(void *state, int setting, double *milliseconds, int *conv
     return plan[setting] < 0 ? -1 : 0;
 }
 
-START_TEST(settings_are_chosen) {
+TEST(settings_are_chosen) {
     static const struct {
         int plan[5], best; /* 1: converges, 0: does not, -1: fails */
     } cases[] = {{{1, -1, 1, 1, 1}, 3},
@@ -621,12 +612,11 @@ START_TEST(settings_are_chosen) {
         ck_assert_int_eq(gsw_solve_choose(&trials, message, sizeof message), cases[i].best);
     }
 }
-END_TEST
 
 /* ---- How whole solves end ---- */
 
 /* Too few iterations are no failure, but they are reported. b = 0 has the solution 0. */
-START_TEST(whole_solves_tell_how_they_end) {
+TEST(whole_solves_tell_how_they_end) {
     int count = 0;
     const gsw_solve_rival *rivals = gsw_solve_rivals(&count);
     for (int i = 0; i < count; i++) {
@@ -650,10 +640,9 @@ START_TEST(whole_solves_tell_how_they_end) {
             rivals[i].close(state);
     }
 }
-END_TEST
 
 /* A factor that does not exist, and systems that every rival refuses. */
-START_TEST(whole_solves_refuse_bad_systems) {
+TEST(whole_solves_refuse_bad_systems) {
     int count = 0;
     const gsw_solve_rival *rivals = gsw_solve_rivals(&count);
     for (int i = 0; i < count; i++) {
@@ -680,7 +669,6 @@ START_TEST(whole_solves_refuse_bad_systems) {
         }
     }
 }
-END_TEST
 
 /* ---- Measuring ---- */
 
@@ -693,7 +681,7 @@ static int refuse_third_call(void *user) {
     return ++*(int *)user < 3 ? 0 : -1;
 }
 
-START_TEST(device_is_described) {
+TEST(device_is_described) {
     char name[64] = "?", driver[64] = "?", toolkit[64] = "?";
     const int failed = gsw_device_describe(0, name, driver, toolkit, sizeof name);
     ck_assert_int_eq(failed, device != NULL ? 0 : -1);
@@ -704,10 +692,9 @@ START_TEST(device_is_described) {
     const double bandwidth = gsw_device_copy_bandwidth(stream);
     ck_assert(device != NULL ? bandwidth > 1 : isnan(bandwidth));
 }
-END_TEST
 
 /* Every run is timed alone, after x was poisoned. A run that fails ends the timing. */
-START_TEST(runs_are_timed) {
+TEST(runs_are_timed) {
     double times[5] = {-1, -1, -1, -1, -1}, fetched[100];
     int calls = 0;
     if (device == NULL) {
@@ -732,7 +719,6 @@ START_TEST(runs_are_timed) {
                      -1);
     ck_assert_int_eq(calls, 3);
 }
-END_TEST
 
 /* Neither CUDA nor MPI survives a fork, so the tests share this process. */
 int main(void) {

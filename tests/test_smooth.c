@@ -78,7 +78,7 @@ static const char *const problems[] = {"hpcg:9x8x7", "random:3:17x5x6", "convect
                                        "poisson:40x1x1", "helmholtz19:7x9x8"};
 
 /* From a random guess and from zero, in 0 to 3 sweeps. */
-START_TEST(smoothers_do_what_the_textbook_does) {
+TEST(smoothers_do_what_the_textbook_does) {
     static const gsw_factor_kind kinds[] = {GSW_SSOR, GSW_FACTOR_LOWER, GSW_FACTOR_UPPER,
                                             GSW_JACOBI};
     model s = model_open(problems[_i]);
@@ -107,10 +107,9 @@ START_TEST(smoothers_do_what_the_textbook_does) {
         }
     }
 }
-END_TEST
 
 /* With any factorisation the residual shrinks, and a solution stays one. */
-START_TEST(smoothers_converge) {
+TEST(smoothers_converge) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_IC0, GSW_DILU, GSW_SSOR};
     model s = model_open("poisson:9x8x7");
     for (int k = 0; k < LENGTH(kinds); k++) {
@@ -125,9 +124,8 @@ START_TEST(smoothers_converge) {
         ck_assert_msg(norm < 1e-12, "%s: residual %g", gsw_factor_kind_name(kinds[k]), norm);
     }
 }
-END_TEST
 
-START_TEST(bad_arguments_are_refused) {
+TEST(bad_arguments_are_refused) {
     model s = model_open("poisson:5x4x3"), other = model_open("poisson:6x4x3");
     const gsw_factor_options symmetric = {.size = sizeof symmetric, .kind = GSW_SSOR},
                              single = {.size = sizeof single,
@@ -161,7 +159,6 @@ START_TEST(bad_arguments_are_refused) {
     for (int64_t i = 0; i < s.n; i++)
         ck_assert(x[i] == 0); /* x did not change */
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("smooth");

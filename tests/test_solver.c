@@ -47,7 +47,7 @@ static gsw_solver_report solve(const gsw_matrix *matrix, const gsw_solver_option
     return report;
 }
 
-START_TEST(chooses_by_itself) {
+TEST(chooses_by_itself) {
     static const struct {
         const char *problem, *precond, *method;
     } known[] = {{"poisson:40x40x40", "mg", "cg"},
@@ -63,10 +63,9 @@ START_TEST(chooses_by_itself) {
         ck_assert(r.reason[0] != '\0' && r.setup_ms > 0 && r.solve_ms > 0);
     }
 }
-END_TEST
 
 /* What is named is taken, and with both named nothing else is tried. */
-START_TEST(takes_what_is_named) {
+TEST(takes_what_is_named) {
     for (int p = GSW_PRECOND_NONE; p <= GSW_PRECOND_MULTIGRID; p++) {
         if (p == GSW_PRECOND_IC0) /* the matrix is not symmetric */
             continue;
@@ -91,11 +90,10 @@ START_TEST(takes_what_is_named) {
         }
     }
 }
-END_TEST
 
 /* Positive definite, but IC(0) has a bad pivot: the Laplacian squared. Cycles gain little, and the
  * residual of CG with Jacobi stays where it is for hundreds of iterations. */
-START_TEST(biharmonic) {
+TEST(biharmonic) {
     static const gsw_offset o[] = {{0, 0, 0},  {1, 0, 0},  {-1, 0, 0}, {0, 1, 0},   {0, -1, 0},
                                    {1, 1, 0},  {-1, 1, 0}, {1, -1, 0}, {-1, -1, 0}, {2, 0, 0},
                                    {-2, 0, 0}, {0, 2, 0},  {0, -2, 0}};
@@ -108,11 +106,10 @@ START_TEST(biharmonic) {
         ck_assert_str_eq(r.method, "cg");
     }
 }
-END_TEST
 
 /* x is so large that its rounding hides the residual. No other method can do better, so that there
  * is one attempt. */
-START_TEST(limits_of_fp64) {
+TEST(limits_of_fp64) {
     static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}};
     static const double v[] = {2, -1, -1};
     oracle_matrix *c = make_constant((gsw_grid){100000, 1, 1}, o, v, 3);
@@ -124,20 +121,18 @@ START_TEST(limits_of_fp64) {
     ck_assert_ptr_nonnull(strstr(r.message, "rounding leaves b - A x unknown"));
     ck_assert(residual_of(&c->view, b, x) < 1e-6);
 }
-END_TEST
 
 /* Mostly skew-symmetric: ILU(0) and BiCGSTAB fail, GMRES does not. */
-START_TEST(strong_convection) {
+TEST(strong_convection) {
     static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}};
     static const double v[] = {0.4, -1.1, 0.9, -1.1, 0.9};
     oracle_matrix *c = make_constant((gsw_grid){60, 60, 1}, o, v, 5);
     const gsw_solver_report r = solve(&c->view, NULL, GSW_SUCCESS);
     ck_assert_str_eq(r.method, "gmres");
 }
-END_TEST
 
 /* CG meets an indefinite matrix, and the next method goes on with the same preconditioner. */
-START_TEST(indefinite) {
+TEST(indefinite) {
     static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}};
     static const double v[] = {1, -0.9, -0.9, -0.9, -0.9};
     const gsw_solver_options options = {.size = sizeof options, .precond = GSW_PRECOND_JACOBI};
@@ -149,20 +144,18 @@ START_TEST(indefinite) {
     ck_assert_msg(strncmp(r.fallback, "jacobi with bicgstab: cg: ", 26) == 0, "%s", r.fallback);
     ck_assert_int_eq(r.attempts, 2);
 }
-END_TEST
 
 /* Sweeps of a periodic axis are dear. */
-START_TEST(periodic) {
+TEST(periodic) {
     static const gsw_offset o[] = {{0, 0, 0},  {1, 0, 0},  {-1, 0, 0}, {0, 1, 0},
                                    {0, -1, 0}, {0, 39, 0}, {0, -39, 0}};
     static const double v[] = {4.01, -1, -1, -1, -1, -1, -1};
     oracle_matrix *c = make_constant((gsw_grid){40, 40, 1}, o, v, 7);
     ck_assert_str_eq(solve(&c->view, NULL, GSW_SUCCESS).precond, "jacobi");
 }
-END_TEST
 
 /* No diagonal: no preconditioner is left but none. */
-START_TEST(no_diagonal) {
+TEST(no_diagonal) {
     static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}};
     static const double v[] = {0, 1, -1};
     oracle_matrix *c = make_constant((gsw_grid){20, 1, 1}, o, v, 3);
@@ -170,10 +163,9 @@ START_TEST(no_diagonal) {
     ck_assert_str_eq(r.precond, "none");
     ck_assert_str_eq(r.method, "gmres");
 }
-END_TEST
 
 /* New values keep the choice, and give the bits of a new solver. */
-START_TEST(updates) {
+TEST(updates) {
     const hard_matrix first = {.grid = {20, 19, 18}, .z = 1, .shift = 0.01},
                       second = {.grid = {20, 19, 18}, .z = 1, .shift = 0.02, .decades = 1};
     hard_arrays a = hard_arrays_of(&first), c = hard_arrays_of(&second);
@@ -196,9 +188,8 @@ START_TEST(updates) {
     gsw_solver_destroy(fresh);
     gsw_solver_destroy(solver);
 }
-END_TEST
 
-START_TEST(bad_arguments_are_refused) {
+TEST(bad_arguments_are_refused) {
     static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}};
     static const double v[] = {2, -1, -1};
     oracle_matrix *c = make_constant((gsw_grid){20, 1, 1}, o, v, 3);
@@ -222,7 +213,6 @@ START_TEST(bad_arguments_are_refused) {
     gsw_solver_destroy(solver);
     gsw_solver_destroy(NULL);
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("solver");

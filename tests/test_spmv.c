@@ -118,25 +118,23 @@ static void compare_layouts(const gsw_grid *grid, const gsw_stencil *stencil, in
     keep_release(mark);
 }
 
-START_TEST(products_on_every_grid_and_layout) {
+TEST(products_on_every_grid_and_layout) {
     const int stride = device_stride();
     for (int g = _i % stride; g < oracle_grid_count(); g += stride) {
         const gsw_grid grid = oracle_grid(g);
         compare_layouts(&grid, oracle_stencil(_i, NULL), LENGTH(layouts));
     }
 }
-END_TEST
 
 /* With lines longer than the part that one task computes, too. */
-START_TEST(products_on_large_grids) {
+TEST(products_on_large_grids) {
     static const gsw_grid grids[] = {{40000, 2, 1}, {65, 63, 61}, {1, 300, 200}};
     compare_layouts(&grids[_i], oracle_stencil_named(_i == 0 ? "D2N9" : "D3N27"),
                     on_cuda() ? LENGTH(layouts) : 3);
 }
-END_TEST
 
 /* Rows that no shared memory holds at once, and rows of very different lengths. */
-START_TEST(products_with_long_rows) {
+TEST(products_with_long_rows) {
     const gsw_grid grid = {37, 29, 2};
     gsw_offset offsets[GSW_STENCIL_MAX];
     gsw_stencil stencil;
@@ -145,11 +143,10 @@ START_TEST(products_with_long_rows) {
     must(context, gsw_stencil_from_offsets(offsets, GSW_STENCIL_MAX, &stencil));
     compare_layouts(&grid, &stencil, LENGTH(layouts));
 }
-END_TEST
 
 /* Short lines are computed together: in one group and in several, at the limits of the length, and
  * with offsets that reach farther than a line is long. */
-START_TEST(products_on_short_lines) {
+TEST(products_on_short_lines) {
     static const gsw_grid grids[] = {{3, 1500, 2}, {1, 5000, 2}, {64, 130, 2}, {65, 70, 3},
                                      {127, 40, 2}, {128, 70, 1}, {129, 33, 2}, {2, 3, 400},
                                      {5, 2, 90},   {33, 1, 50},  {16, 257, 1}, {28, 150, 2},
@@ -158,11 +155,10 @@ START_TEST(products_on_short_lines) {
     for (int k = 0; k < 3; k++)
         compare_layouts(&grids[_i], oracle_stencil_named(names[k]), 2);
 }
-END_TEST
 
 /* The point before the first one of a line is the last one of the line before. Its value does not
  * reach the result, not even NaN, nor does a coefficient towards it: the oracle's are NaN. */
-START_TEST(ends_of_short_lines_are_apart) {
+TEST(ends_of_short_lines_are_apart) {
     const gsw_grid grid = {5 + 9 * _i, 40, 3};
     const oracle_matrix *plain =
         keep_matrix_of(&grid, oracle_stencil_named("D3N27"), 12, ORACLE_ANY_SIGN);
@@ -185,10 +181,9 @@ START_TEST(ends_of_short_lines_are_apart) {
         }
     }
 }
-END_TEST
 
 /* Arrays that are NULL. */
-START_TEST(null_arrays_are_zeros) {
+TEST(null_arrays_are_zeros) {
     const gsw_grid grid = {9, 5, 4};
     oracle_matrix *matrix =
         keep_matrix_of(&grid, oracle_stencil_named("D3N27"), 8, ORACLE_ANY_SIGN);
@@ -198,12 +193,11 @@ START_TEST(null_arrays_are_zeros) {
     }
     compare_matrix(&matrix->view, GSW_F64);
 }
-END_TEST
 
 /* ---- on the CPU alone ---- */
 
 /* Zeros times infinity would be NaN. */
-START_TEST(null_arrays_are_not_touched) {
+TEST(null_arrays_are_not_touched) {
     const gsw_grid grid = {9, 5, 4};
     const oracle_matrix *plain =
         keep_matrix_of(&grid, oracle_stencil_named("D3N7"), 8, ORACLE_ANY_SIGN);
@@ -223,9 +217,8 @@ START_TEST(null_arrays_are_not_touched) {
     for (int i = 0; i < 180; i++)
         ck_assert(without[i] == with_zeros[i]);
 }
-END_TEST
 
-START_TEST(bad_arguments_are_refused) {
+TEST(bad_arguments_are_refused) {
     const gsw_status invalid = GSW_ERROR_INVALID_ARGUMENT;
     const gsw_grid grid = {4, 3, 2};
     const gsw_matrix *m =
@@ -247,7 +240,6 @@ START_TEST(bad_arguments_are_refused) {
     broken.format = (gsw_format)3;
     ck_assert_int_eq(gsw_spmv(context, &broken, GSW_F64, x, y), invalid);
 }
-END_TEST
 
 /* ---- vector operations ---- */
 
@@ -262,7 +254,7 @@ static double dot_of(int64_t n, const device_vector *x, const device_vector *y) 
 }
 
 /* The same bits for any number of threads, in every run, and with every alignment. */
-START_TEST(dot_is_accurate_and_repeats) {
+TEST(dot_is_accurate_and_repeats) {
     gsw_context *const usual = context;
     const int64_t n = lengths[_i];
     double *x = keep_random(1, n), *y = keep_random(2, n), first = 0;
@@ -290,9 +282,8 @@ START_TEST(dot_is_accurate_and_repeats) {
     }
     context = usual;
 }
-END_TEST
 
-START_TEST(axpby_copy_and_fill) {
+TEST(axpby_copy_and_fill) {
     const gsw_backend_ops *ops = context->ops;
     const int64_t n = lengths[_i];
     double *x = keep_random(1, n), *y = keep_random(2, n), *z = keep_random(3, n);
@@ -333,7 +324,6 @@ START_TEST(axpby_copy_and_fill) {
     }
     ck_assert_int_eq(wrong, 0);
 }
-END_TEST
 
 int main(int argc, char **argv) {
     backend_choose(argc, argv);

@@ -12,7 +12,7 @@ static void solve(gsw_context *context, const gsw_matrix *matrix, const gsw_sptr
 
 /* ---- the reference ---- */
 
-START_TEST(reference_by_hand) {
+TEST(reference_by_hand) {
     /*     2 6 0
      * A = 1 4 7
      *     0 3 5 */
@@ -39,9 +39,8 @@ START_TEST(reference_by_hand) {
                           expected[s][i]);
     }
 }
-END_TEST
 
-START_TEST(reference_by_hand_in_the_plane) {
+TEST(reference_by_hand_in_the_plane) {
     /* 2 x 2 points; array e couples to (0,-1), (-1,0), centre, (1,0), (0,1). NAN is not to be read.
      */
     static const double south[] = {NAN, NAN, 2, 3}, west[] = {NAN, 1, NAN, 4},
@@ -65,7 +64,6 @@ START_TEST(reference_by_hand_in_the_plane) {
         ck_assert_mem_eq(x, expected, sizeof x);
     }
 }
-END_TEST
 
 /* Substitution with a dense copy of the part, filled from the CSR's columns alone. */
 static void dense_solve(const gsw_csr *csr, const gsw_sptrsv_options *options, const double *b,
@@ -91,7 +89,7 @@ static void dense_solve(const gsw_csr *csr, const gsw_sptrsv_options *options, c
     free(t);
 }
 
-START_TEST(reference_equals_dense_substitution) {
+TEST(reference_equals_dense_substitution) {
     static const gsw_grid grids[] = {{1, 1, 1}, {7, 1, 1}, {4, 5, 1}, {1, 3, 4}, {3, 4, 5}};
     gsw_context *context = both.cpu;
     int combinations = 0;
@@ -122,7 +120,6 @@ START_TEST(reference_equals_dense_substitution) {
     }
     ck_assert_int_ge(combinations, 300);
 }
-END_TEST
 
 /* ---- the other algorithms against the reference ---- */
 
@@ -190,7 +187,7 @@ static int check_matrix(gsw_grid grid, const gsw_stencil *stencil, uint64_t seed
     return combinations;
 }
 
-START_TEST(line_equals_reference) {
+TEST(line_equals_reference) {
     const int stride = device_stride();
     const char *name;
     const gsw_stencil *stencil = oracle_stencil(_i, &name);
@@ -201,7 +198,6 @@ START_TEST(line_equals_reference) {
     printf("%s: %d combinations equal the reference\n", name, combinations);
     ck_assert_int_ge(combinations, 18 * 72 / (2 * stride));
 }
-END_TEST
 
 /* A pencil solve packs a temporary factor. With a workspace it packs into that, whatever it held
  * before. AUTO is right with it, too. */
@@ -228,7 +224,7 @@ static void check_pencil(const problem *q, const problem *other, int s, gsw_dtyp
 
 /* On the CPU all types and layouts, and a workspace with the last grid only. On a device one type
  * and one layout, and a workspace, with each grid. */
-START_TEST(pencil_equals_reference) {
+TEST(pencil_equals_reference) {
     const int stride = on_cuda() ? device_stride() : 3;
     int combinations = 0;
     for (int g = _i % stride; g < oracle_grid_count(); g += stride) {
@@ -251,20 +247,18 @@ START_TEST(pencil_equals_reference) {
     }
     ck_assert_int_ge(combinations, on_cuda() ? 0 : 300);
 }
-END_TEST
 
 /* Lines of 2 to 20 points along x: many, in one plane and in several, and small planes. */
-START_TEST(short_lines_equal_the_reference) {
+TEST(short_lines_equal_the_reference) {
     for (int i = _i % short_stride(); i < ORACLE_SHORT_GRIDS; i += short_stride()) {
         recipe r = one_matrix(oracle_short_grid(i), oracle_stencil(_i, NULL), i + 1);
         r.values = i % 2 ? GSW_F32 : GSW_F64;
         check_recipe(&r, i % 4 == 3 ? GSW_F32 : GSW_F64, GSW_ALGORITHM_LINE, SOLVES);
     }
 }
-END_TEST
 
 /* CSR that stores the lower or the upper part only: the other part is then just the diagonal. */
-START_TEST(triangles_equal_reference) {
+TEST(triangles_equal_reference) {
     const int stride = wide_stride();
     for (int g = _i % stride; g < oracle_grid_count(); g += stride)
         for (int k = 0; k < 6; k++) {
@@ -276,7 +270,6 @@ START_TEST(triangles_equal_reference) {
             check_recipe(&r, pairs_of_types[t].vectors, GSW_ALGORITHM_LINE, SOLVES);
         }
 }
-END_TEST
 
 /* Eight solves in so many contexts with this right-hand side in place of a random one. */
 static void check_b(const problem *q, const double *b, int tried, const char *how) {
@@ -295,7 +288,7 @@ static void check_b(const problem *q, const double *b, int tried, const char *ho
 }
 
 /* CSR without some couplings: a NaN travels along stored ones only. */
-START_TEST(couplings_may_be_missing) {
+TEST(couplings_may_be_missing) {
     const int stride = wide_stride();
     for (int g = _i % stride; g < oracle_grid_count(); g += stride)
         for (int triangle = WHOLE; triangle < TRIANGLES; triangle++) {
@@ -312,10 +305,9 @@ START_TEST(couplings_may_be_missing) {
             problem_close(&q);
         }
 }
-END_TEST
 
 /* Without the array of the diagonal only solves with a unit diagonal end in numbers. */
-START_TEST(arrays_may_be_null) {
+TEST(arrays_may_be_null) {
     for (int k = 0; k < oracle_stencil_count(); k += short_stride()) {
         const recipe r = one_matrix((gsw_grid){19, 7, 5}, oracle_stencil(k, NULL), 9);
         const int32_t center = r.stencil->center;
@@ -339,10 +331,9 @@ START_TEST(arrays_may_be_null) {
         problem_close(&q);
     }
 }
-END_TEST
 
 /* Arrays need no more than their type's alignment. */
-START_TEST(arrays_may_be_unaligned) {
+TEST(arrays_may_be_unaligned) {
     for (int k = 0; k < oracle_stencil_count(); k += wide_stride())
         for (int t = 0; t < 9; t++) {
             recipe r = one_matrix((gsw_grid){37, 11, 6}, oracle_stencil(k, NULL), 3);
@@ -356,7 +347,6 @@ START_TEST(arrays_may_be_unaligned) {
             problem_close(&q);
         }
 }
-END_TEST
 
 /* ---- larger grids, on a device ---- */
 
@@ -364,7 +354,7 @@ static const gsw_grid large[] = {{250, 3, 3},  {1, 257, 5},  {1000, 1, 1}, {300,
                                  {3, 200, 40}, {65, 63, 61}, {64, 64, 64}};
 
 /* Everything where the grid is small or the stencil is one of the two most important ones. */
-START_TEST(large_grids_equal_reference) {
+TEST(large_grids_equal_reference) {
     const gsw_stencil *stencil = oracle_stencil(_i, NULL);
     const char *name = gsw_stencil_name(stencil);
     const int all = strcmp(name, "D3N7") == 0 || strcmp(name, "D3N27") == 0;
@@ -374,16 +364,14 @@ START_TEST(large_grids_equal_reference) {
         check_matrix(large[g], stencil, 2, GSW_ALGORITHM_LINE, tried, tried, SOLVES);
     }
 }
-END_TEST
 
-START_TEST(cube_of_128_equals_reference) {
+TEST(cube_of_128_equals_reference) {
     recipe r = cube_recipe(_i, 128);
     r.layout = 1;
     check_recipe(&r, GSW_F64, GSW_ALGORITHM_LINE, 2);
 }
-END_TEST
 
-START_TEST(repetitions_give_the_same_bits) {
+TEST(repetitions_give_the_same_bits) {
     for (int s = 0; s < 2; s++) {
         cube u;
         cube_open_direct(&u, _i, 64, NULL, s);
@@ -393,7 +381,6 @@ START_TEST(repetitions_give_the_same_bits) {
         cube_close(&u);
     }
 }
-END_TEST
 
 /* ---- values that are not numbers ---- */
 
@@ -421,7 +408,7 @@ static const char *const trials[] = {
     "-inf in A",     "NaN in A",      "inf in A",           "zero diagonal", "zero diagonal",
     "zero diagonal", "tiny diagonal", "tiny diagonal and b"};
 
-START_TEST(nan_and_infinity_go_where_the_reference_puts_them) {
+TEST(nan_and_infinity_go_where_the_reference_puts_them) {
     static const gsw_grid grids[] = {{1, 1, 1}, {70, 1, 1}, {9, 8, 1}, {1, 6, 7}, {70, 4, 3}};
     for (int k = 0; k < LENGTH(grids) * LENGTH(trials); k++) {
         const gsw_grid *grid = &grids[k / LENGTH(trials)];
@@ -443,10 +430,9 @@ START_TEST(nan_and_infinity_go_where_the_reference_puts_them) {
         oracle_free(spoilt);
     }
 }
-END_TEST
 
 /* Whatever the bits of a NaN are, and wherever it stands. */
-START_TEST(every_nan_is_a_nan) {
+TEST(every_nan_is_a_nan) {
     static const uint64_t patterns[] = {UINT64_C(0xffffffffffffffff), UINT64_C(0x7fffffffffffffff),
                                         UINT64_C(0x7ff8000000000000), UINT64_C(0x7ff0000000000001),
                                         UINT64_C(0xfff8dead00000000), UINT64_C(0x7ff4000000000000)};
@@ -463,11 +449,10 @@ START_TEST(every_nan_is_a_nan) {
     free(b);
     cube_close(&u);
 }
-END_TEST
 
 /* ---- a workspace ---- */
 
-START_TEST(a_workspace_that_does_not_fit_is_refused) {
+TEST(a_workspace_that_does_not_fit_is_refused) {
     const gsw_grid grid = {5, 4, 3}, other_grid = {5, 4, 4};
     const int64_t n = oracle_points(&other_grid);
     gsw_context *context = both.cpu, *another = both.here[0];
@@ -504,11 +489,10 @@ START_TEST(a_workspace_that_does_not_fit_is_refused) {
                     GSW_ERROR_INVALID_ARGUMENT, misfits[k].message);
     }
 }
-END_TEST
 
 /* ---- several right-hand sides ---- */
 
-START_TEST(right_hand_sides_are_independent) {
+TEST(right_hand_sides_are_independent) {
     const recipe r = one_matrix((gsw_grid){11, 6, 4}, oracle_stencil(2, NULL), 2);
     problem q = problem_open(&r);
     for (int algorithm = GSW_ALGORITHM_AUTO; algorithm <= GSW_ALGORITHM_PENCIL; algorithm++) {
@@ -524,7 +508,6 @@ START_TEST(right_hand_sides_are_independent) {
     }
     problem_close(&q);
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
@@ -575,7 +558,7 @@ static void expect_end(const problem *bad, const problem *good, int s, gsw_algor
 
 /* Where entries are missing, a device reads the columns. The CPU always does, and it names the
  * lowest row. */
-START_TEST(couplings_outside_the_stencil_are_refused) {
+TEST(couplings_outside_the_stencil_are_refused) {
     for (int k = on_cuda() ? 1 : 0; k < 2; k++) {
         recipe r = refused;
         r.stencil = oracle_stencil(2, NULL);
@@ -596,11 +579,10 @@ START_TEST(couplings_outside_the_stencil_are_refused) {
         problem_close(&good);
     }
 }
-END_TEST
 
 /* Where all entries exist, a device need not read columns. A wrong column then spoils at most the
  * result. */
-START_TEST(wrong_columns_of_a_full_matrix_do_no_harm) {
+TEST(wrong_columns_of_a_full_matrix_do_no_harm) {
     recipe r = refused;
     r.stencil = oracle_stencil(2, NULL);
     problem good = problem_open(&r);
@@ -620,9 +602,8 @@ START_TEST(wrong_columns_of_a_full_matrix_do_no_harm) {
     problem_close(&bad);
     problem_close(&good);
 }
-END_TEST
 
-START_TEST(row_pointers_outside_the_arrays_are_refused) {
+TEST(row_pointers_outside_the_arrays_are_refused) {
     const gsw_grid grid = {5, 4, 3};
     const oracle_layout layout = {.format = GSW_FORMAT_CSR, .part = GSW_FULL, .base = 1};
     static const int wrong[] = {-7, 0, 100000, 2};
@@ -642,9 +623,8 @@ START_TEST(row_pointers_outside_the_arrays_are_refused) {
         }
     }
 }
-END_TEST
 
-START_TEST(bad_arguments_are_refused) {
+TEST(bad_arguments_are_refused) {
     const gsw_grid grid = {3, 2, 2};
     const oracle_layout narrow = {.format = GSW_FORMAT_STENCIL, .value_type = GSW_F32};
     gsw_context *context = both.cpu;
@@ -685,16 +665,14 @@ START_TEST(bad_arguments_are_refused) {
     REFUSED(GSW_ERROR_INVALID_ARGUMENT, "grid", &broken, NULL, 1, b, 0, x, 0);
 #undef REFUSED
 }
-END_TEST
 
-START_TEST(algorithms_have_names) {
+TEST(algorithms_have_names) {
     ck_assert_str_eq(gsw_algorithm_name(GSW_ALGORITHM_AUTO), "auto");
     ck_assert_str_eq(gsw_algorithm_name(GSW_ALGORITHM_REFERENCE), "reference");
     ck_assert_str_eq(gsw_algorithm_name(GSW_ALGORITHM_LINE), "line");
     ck_assert_str_eq(gsw_algorithm_name(GSW_ALGORITHM_PENCIL), "pencil");
     ck_assert_str_eq(gsw_algorithm_name((gsw_algorithm)42), "unknown");
 }
-END_TEST
 
 /* ---- validation on a device ---- */
 
@@ -763,7 +741,7 @@ static void compare_validation(const oracle_matrix *csr) {
     gsw_matrix_release(here, &matrix);
 }
 
-START_TEST(validation_names_the_first_bad_row) {
+TEST(validation_names_the_first_bad_row) {
     for (int g = 12; g < oracle_grid_count(); g++) {
         const gsw_grid grid = oracle_grid(g);
         const int64_t n = oracle_points(&grid);
@@ -789,11 +767,10 @@ START_TEST(validation_names_the_first_bad_row) {
         oracle_free(arrays);
     }
 }
-END_TEST
 
 /* ---- lesser instruction sets (where the processor lacks one, its best one) ---- */
 
-START_TEST(instruction_sets_agree) {
+TEST(instruction_sets_agree) {
     static const char *const names[] = {"base", "v3", "v4"};
     close_both();
     ck_assert_int_eq(setenv("GSW_ISA", names[_i], 1), 0);
@@ -802,7 +779,6 @@ START_TEST(instruction_sets_agree) {
         check_matrix(oracle_grid(g), oracle_stencil(g % oracle_stencil_count(), NULL), 9,
                      GSW_ALGORITHM_LINE, 3, 3, SOLVES);
 }
-END_TEST
 
 /* What is of the CPU alone, or decided before any backend. */
 static void add_cpu_tests(Suite *suite) {

@@ -36,7 +36,7 @@ static gsw_threefold sum_between(const double *x, const double *y, int from, int
     return sum;
 }
 
-START_TEST(pieces_have_the_sum_of_the_whole) {
+TEST(pieces_have_the_sum_of_the_whole) {
     static double x[TERMS], y[TERMS];
     fill_terms(x, y);
     for (int cut = 0; cut <= TERMS; cut += 71) {
@@ -46,9 +46,8 @@ START_TEST(pieces_have_the_sum_of_the_whole) {
         ck_assert_double_eq(gsw_threefold_round(&sum), ldexp(3, -81));
     }
 }
-END_TEST
 
-START_TEST(infinite_sums_stay_infinite) {
+TEST(infinite_sums_stay_infinite) {
     const gsw_threefold infinite = {INFINITY, NAN, NAN}, none = {NAN, 0, 0};
     ck_assert(gsw_threefold_round(&infinite) == INFINITY);
     ck_assert(isnan(gsw_threefold_round(&none)));
@@ -56,7 +55,6 @@ START_TEST(infinite_sums_stay_infinite) {
     gsw_threefold_add(&sum, &infinite);
     ck_assert(gsw_threefold_round(&sum) == INFINITY);
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("threefold");

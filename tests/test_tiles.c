@@ -375,7 +375,7 @@ static void check_tiling(const tiling *c) {
     free(visits[0]);
 }
 
-START_TEST(every_point_once_and_in_order) {
+TEST(every_point_once_and_in_order) {
     const char *name;
     const gsw_stencil stencil = stencil_at(_i, &name);
     for (int g = 0; g < grid_count(); g++) {
@@ -389,7 +389,6 @@ START_TEST(every_point_once_and_in_order) {
         }
     }
 }
-END_TEST
 
 /* The places of one record: all different, none beyond the record; as many whole vectors as there
  * are lie together, one lane's after the other's. */
@@ -416,15 +415,14 @@ static void check_record(int32_t terms, int32_t members, int32_t vector) {
     free(taken);
 }
 
-START_TEST(values_of_a_record_do_not_overlap) {
+TEST(values_of_a_record_do_not_overlap) {
     for (int32_t terms = 0; terms <= GSW_STENCIL_MAX / 2; terms++)
         for (int32_t members = 1; members <= 2; members++)
             for (int32_t vector = 1; vector <= 4; vector *= 2)
                 check_record(terms, members, vector);
 }
-END_TEST
 
-START_TEST(known_skews) {
+TEST(known_skews) {
     static const struct {
         const char *name;
         int32_t shear, skew_y, skew_z, halo_y, halo_z;
@@ -445,7 +443,6 @@ START_TEST(known_skews) {
                       t.skew_y, t.skew_z, t.halo_y, t.halo_z);
     }
 }
-END_TEST
 
 /* Values kept for each point of a cube, one coefficient each. */
 static double padding(const char *name, int64_t size, gsw_tile_shape shape) {
@@ -463,7 +460,7 @@ static double padding(const char *name, int64_t size, gsw_tile_shape shape) {
 
 /* Upright tiles fill a cube of whole tiles. Slanted tiles extend over both ends of each plane, by
  * up to a tile and the shear's way through one: 9 tiles for 8 at 64 points, 33 for 32 at 256. */
-START_TEST(padding_is_small) {
+TEST(padding_is_small) {
     static const struct {
         const char *name;
         gsw_tile_shape shape;
@@ -486,10 +483,9 @@ START_TEST(padding_is_small) {
                       at_64, at_100, at_256);
     }
 }
-END_TEST
 
 /* Extents whose product is far beyond 32 bits. */
-START_TEST(large_grids_do_not_overflow) {
+TEST(large_grids_do_not_overflow) {
     static const gsw_grid grids[] = {{2048, 2048, 2048}, {5, 40000, 60000}, {70000, 9, 50000}};
     static const char *const names[] = {"D3N7", "D3N27"};
     for (int g = 0; g < LENGTH(grids); g++) {
@@ -512,7 +508,6 @@ START_TEST(large_grids_do_not_overflow) {
         }
     }
 }
-END_TEST
 
 /* Kernels are compiled for the named stencils, and are found by the shape of the parts. */
 static void check_named(const gsw_grid *grid, const char *name, gsw_shape_name shape, int turn) {
@@ -527,22 +522,20 @@ static void check_named(const gsw_grid *grid, const char *name, gsw_shape_name s
                       (int)gsw_name_shape(&t.part[part]));
 }
 
-START_TEST(named_stencils_are_known) {
+TEST(named_stencils_are_known) {
     static const gsw_grid grids[] = {{12, 11, 10}, {12, 13, 9}, {11, 12, 40}};
     for (int i = 0; i < GSW_NAMED_COUNT; i++)
         for (int g = 0; g < LENGTH(grids); g++)
             check_named(&grids[g], gsw_stencil_known(i), (gsw_shape_name)(SHAPE_OTHER + 1 + i), 0);
 }
-END_TEST
 
 /* Also where the lines run along another axis. */
-START_TEST(turned_stencils_are_known) {
+TEST(turned_stencils_are_known) {
     static const gsw_grid grids[] = {{12, 11, 10}, {12, 13, 9}, {11, 12, 40}};
     for (int i = 0; i < GSW_NAMED_COUNT; i++)
         for (int g = 0; g < LENGTH(grids); g++)
             check_named(&grids[g], gsw_stencil_known(i), (gsw_shape_name)(SHAPE_OTHER + 1 + i), 1);
 }
-END_TEST
 
 int main(void) {
     Suite *suite = suite_create("tiles");

@@ -222,7 +222,7 @@ static void open_cuda(void) {
 
 /* ---- files that are read ---- */
 
-START_TEST(without_a_file_the_table_is_used) {
+TEST(without_a_file_the_table_is_used) {
     char below[192];
     expect_tuning(path, GSW_TUNING_TABLE, &table);
     expect_tuning("", GSW_TUNING_TABLE, &table);
@@ -231,21 +231,19 @@ START_TEST(without_a_file_the_table_is_used) {
     expect_tuning(below, GSW_TUNING_TABLE, &table);
     ck_assert_int_eq(entries_of(folder), 1);
 }
-END_TEST
 
 /* The smallest and the largest numbers that a file may hold. */
 static const numbers least = {{8, 0, 1, 1, 0, 0, 0, 0}};
 static const numbers most = {
     {64, 1 << 20, INT64_MAX, INT64_MAX, INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX}};
 
-START_TEST(a_file_gives_its_numbers) {
+TEST(a_file_gives_its_numbers) {
     const numbers files[] = {least, most, table, {{32, 7, 100, 3000, 12, 18200, 1300, 9500}}};
     for (int i = 0; i < LENGTH(files); i++) {
         put_numbers(&files[i]);
         expect_tuning(path, GSW_TUNING_FILE, &files[i]);
     }
 }
-END_TEST
 
 /* Whatever is at `path` now is ignored, in one line of the log. */
 static void expect_ignored(const char *reason, const char *what) {
@@ -270,7 +268,7 @@ static void expect_text_ignored(const char *text, size_t length, const char *rea
     expect_ignored(reason, text);
 }
 
-START_TEST(damaged_files_are_ignored) {
+TEST(damaged_files_are_ignored) {
     static const unsigned char flips[] = {0x01, 0x20, 0xff};
     char good[TEXT], bad[TEXT + 1];
     compose(good, gsw_version(), device_name(), &table);
@@ -292,10 +290,9 @@ START_TEST(damaged_files_are_ignored) {
     snprintf(bad, sizeof bad, "\n%s", good);
     expect_text_ignored(bad, length + 1, "damaged");
 }
-END_TEST
 
 /* The hash of these is right. */
-START_TEST(files_for_others_are_ignored) {
+TEST(files_for_others_are_ignored) {
     char text[TEXT], other[300];
     compose(text, "99.0.0", device_name(), &table);
     expect_text_ignored(text, strlen(text), "another device or another version");
@@ -310,7 +307,6 @@ START_TEST(files_for_others_are_ignored) {
     seal(text);
     expect_text_ignored(text, strlen(text), "another device or another version");
 }
-END_TEST
 
 /* A file with a right hash whose lines after the first three are these. */
 static void expect_lines_ignored(const char *lines) {
@@ -321,7 +317,7 @@ static void expect_lines_ignored(const char *lines) {
     expect_text_ignored(text, strlen(text), "damaged");
 }
 
-START_TEST(numbers_out_of_range_are_ignored) {
+TEST(numbers_out_of_range_are_ignored) {
     char lines[TEXT];
     for (int k = 0; k < NUMBERS; k++) {
         for (int high = 0; high < 2; high++) {
@@ -349,9 +345,8 @@ START_TEST(numbers_out_of_range_are_ignored) {
             expect_lines_ignored(lines);
     }
 }
-END_TEST
 
-START_TEST(other_lines_are_ignored) {
+TEST(other_lines_are_ignored) {
     char lines[TEXT], good[TEXT] = "";
     add_lines(good, &table);
     expect_lines_ignored("");
@@ -376,9 +371,8 @@ START_TEST(other_lines_are_ignored) {
         expect_lines_ignored(lines);
     }
 }
-END_TEST
 
-START_TEST(what_is_no_such_file_is_ignored) {
+TEST(what_is_no_such_file_is_ignored) {
     const size_t huge = (size_t)1 << 22;
     char *text = calloc(huge, 1);
     ck_assert_ptr_nonnull(text);
@@ -398,12 +392,11 @@ START_TEST(what_is_no_such_file_is_ignored) {
     ck_assert_int_eq(symlink(path, path), 0);
     expect_ignored("cannot be opened", "a link to itself");
 }
-END_TEST
 
 /* ---- gsw_tune() ---- */
 
 /* This takes some seconds. The folders of the file are not there yet. */
-START_TEST(what_is_measured_is_kept) {
+TEST(what_is_measured_is_kept) {
     char deep[256], text[TEXT], expected[TEXT];
     struct stat status;
     heard said = {0};
@@ -434,10 +427,9 @@ START_TEST(what_is_measured_is_kept) {
     *strrchr(deep, '/') = '\0';
     ck_assert_int_eq(entries_of(deep), 1);
 }
-END_TEST
 
 /* With one thread only the copy is measured, so that takes a moment. */
-START_TEST(one_thread_keeps_the_table) {
+TEST(one_thread_keeps_the_table) {
     char text[TEXT];
     put(path, "damaged", 7);
     gsw_context *context = open_with(path, 1, NULL);
@@ -466,9 +458,8 @@ START_TEST(one_thread_keeps_the_table) {
     ck_assert_str_eq(gsw_context_tuning_file(context), "");
     gsw_context_destroy(context);
 }
-END_TEST
 
-START_TEST(bad_arguments_are_refused) {
+TEST(bad_arguments_are_refused) {
     const size_t bad[] = {0, 1, sizeof(gsw_tuning) - 4, SIZE_MAX};
     gsw_context *context = open_with(path, 1, NULL);
     gsw_tuning tuning = {.size = sizeof tuning};
@@ -487,10 +478,9 @@ START_TEST(bad_arguments_are_refused) {
     ck_assert_int_eq(entries_of(folder), 0);
     gsw_context_destroy(context);
 }
-END_TEST
 
 /* A file where a folder is needed, and the other way round. */
-START_TEST(a_file_that_cannot_be_written_is_an_error) {
+TEST(a_file_that_cannot_be_written_is_an_error) {
     char below[192], inner[192];
     put(path, "", 0);
     snprintf(below, sizeof below, "%s/tuning.txt", path);
@@ -519,7 +509,6 @@ START_TEST(a_file_that_cannot_be_written_is_an_error) {
     must_refuse(context, gsw_tune(context, NULL), GSW_ERROR_IO, "it is not a regular file");
     gsw_context_destroy(context);
 }
-END_TEST
 
 /* ---- the user's file ---- */
 
@@ -542,7 +531,7 @@ static void expect_below(const char *begin) {
     ck_assert_str_eq(found + strlen(found) - 4, ".txt");
 }
 
-START_TEST(the_users_folder) {
+TEST(the_users_folder) {
     char below[128];
     snprintf(below, sizeof below, "%s/.cache", folder);
     setenv("HOME", "/elsewhere", 1);
@@ -563,9 +552,8 @@ START_TEST(the_users_folder) {
     expect_below(folder);
     ck_assert_int_eq(entries_of(folder), 0); /* only gsw_tune() makes a folder */
 }
-END_TEST
 
-START_TEST(the_users_file_is_written_and_read) {
+TEST(the_users_file_is_written_and_read) {
     heard said;
     setenv("XDG_CACHE_HOME", folder, 1);
     gsw_context *context = open_with(NULL, 1, NULL);
@@ -584,7 +572,6 @@ START_TEST(the_users_file_is_written_and_read) {
     ck_assert_int_eq(tuning_of(context).source, GSW_TUNING_NOW);
     gsw_context_destroy(context);
 }
-END_TEST
 
 /* ---- bits ---- */
 
@@ -631,7 +618,7 @@ static void solve(gsw_context *context, const gsw_matrix *host, const double *b,
     keep_release(mark);
 }
 
-START_TEST(shapes_do_not_change_bits) {
+TEST(shapes_do_not_change_bits) {
     const numbers *shapes = backend == GSW_BACKEND_CUDA ? cuda_shapes : cpu_shapes;
     const int count = backend == GSW_BACKEND_CUDA ? LENGTH(cuda_shapes) : LENGTH(cpu_shapes);
     const gsw_grid *grid = &cases[_i].grid;
@@ -659,7 +646,6 @@ START_TEST(shapes_do_not_change_bits) {
         gsw_context_destroy(context);
     }
 }
-END_TEST
 
 /* ---- the suite ---- */
 
