@@ -43,10 +43,19 @@ static inline int64_t gsw_array_values(const gsw_matrix *matrix) {
                                                             : 1);
 }
 
+/* The kinds of matrices that a row source may read: bits of gsw_backend_ops.kinds. */
+typedef enum gsw_matrix_kind { GSW_KIND_CSR, GSW_KIND_ARRAYS, GSW_KIND_REPEAT } gsw_matrix_kind;
+
+static inline gsw_matrix_kind gsw_matrix_kind_of(const gsw_matrix *matrix) {
+    if (matrix->format == GSW_FORMAT_CSR)
+        return GSW_KIND_CSR;
+    return matrix->array.repeat == GSW_REPEAT_NONE ? GSW_KIND_ARRAYS : GSW_KIND_REPEAT;
+}
+
 /* Whether a matrix is stencil arrays with one value per point, which kernels that look at
  * neighbouring rows address by the row. */
 static inline int gsw_matrix_is_arrays(const gsw_matrix *matrix) {
-    return matrix->format == GSW_FORMAT_STENCIL && matrix->array.repeat == GSW_REPEAT_NONE;
+    return gsw_matrix_kind_of(matrix) == GSW_KIND_ARRAYS;
 }
 
 #endif

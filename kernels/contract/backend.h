@@ -4,6 +4,7 @@
 #ifndef GSW_BACKEND_H
 #define GSW_BACKEND_H
 
+#include "common/arrays.h"
 #include "contract/box_ops.h"
 #include "contract/krylov_passes.h"
 #include "contract/link_ops.h"
@@ -101,7 +102,7 @@ typedef struct gsw_backend_ops {
     gsw_status (*download)(gsw_context *context, void *to_host, const void *from, size_t bytes);
     gsw_status (*set)(gsw_context *context, void *pointer, int value, size_t bytes);
 
-    int takes_repeats; /* stencil arrays whose values repeat (arrays.h) */
+    unsigned kinds; /* bit 1 << k: its row source reads the gsw_matrix_kind k (arrays.h) */
 
     /* Refuses the array `name` where kernels cannot reach it. */
     gsw_status (*check_place)(gsw_context *context, const char *name, const void *pointer);

@@ -3,6 +3,7 @@
 
 #include "contract/backend.h"
 #include "contract/check.h"
+#include "common/arrays.h"
 #include "contract/context.h"
 #include "common/csr.h"
 #include "contract/error.h"
@@ -364,18 +365,21 @@ gsw_status gsw_check_place(gsw_context *context, const gsw_vector *vectors, int 
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_matrix_check_repeat(gsw_context *context, const gsw_matrix *matrix) {
-    if (matrix->format == GSW_FORMAT_STENCIL && matrix->array.repeat != GSW_REPEAT_NONE &&
-        !context->ops->takes_repeats)
-        return gsw_fail(
-            context, GSW_ERROR_UNSUPPORTED,
-            "array: this backend takes no repeat; gsw_matrix_upload() writes the values "
-            "of all points");
-    return GSW_SUCCESS;
+gsw_status gsw_matrix_check_kind(gsw_context *context, const gsw_matrix *matrix) {
+    static const char *const kinds[] = {[GSW_KIND_CSR] = "a CSR",
+                                        [GSW_KIND_ARRAYS] = "stencil arrays",
+                                        [GSW_KIND_REPEAT] = "arrays whose values repeat"};
+    const gsw_matrix_kind kind = gsw_matrix_kind_of(matrix);
+    return context->ops->kinds >> kind & 1
+               ? GSW_SUCCESS
+               : gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                          "matrix: it is %s, which this backend does not take; "
+                          "gsw_matrix_upload() copies it to what it takes",
+                          kinds[kind]);
 }
 
 gsw_status gsw_matrix_check_place(gsw_context *context, const gsw_matrix *matrix) {
-    GSW_TRY(gsw_matrix_check_repeat(context, matrix));
+    GSW_TRY(gsw_matrix_check_kind(context, matrix));
     if (matrix->format == GSW_FORMAT_CSR) {
         const gsw_csr *csr = &matrix->csr;
         const gsw_vector arrays[] = {{.name = "csr: row_ptr", .data = csr->row_ptr},

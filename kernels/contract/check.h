@@ -34,9 +34,8 @@ gsw_status gsw_check_vector_type(gsw_context *context, const gsw_matrix *matrix,
 gsw_status gsw_check_place(gsw_context *context, const gsw_vector *vectors, int number);
 gsw_status gsw_matrix_check_place(gsw_context *context, const gsw_matrix *matrix);
 
-/* Refuses arrays whose values repeat where the backend does not take them; gsw_matrix_check_place()
- * does, too. */
-gsw_status gsw_matrix_check_repeat(gsw_context *context, const gsw_matrix *matrix);
+/* Refuses a kind of matrix that the backend does not read; gsw_matrix_check_place() does, too. */
+gsw_status gsw_matrix_check_kind(gsw_context *context, const gsw_matrix *matrix);
 
 /* Checks a view, which the caller may have filled by hand, as its constructor would. Does not check
  * the contents of the arrays. Errors: INVALID_ARGUMENT, OVERFLOW, UNSUPPORTED (a matrix on a

@@ -402,7 +402,7 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .upload = gsw_host_transfer,
         .download = gsw_host_transfer,
         .set = gsw_host_set,
-        .takes_repeats = 1,
+        .kinds = 1 << GSW_KIND_CSR | 1 << GSW_KIND_ARRAYS | 1 << GSW_KIND_REPEAT,
         .check_place = gsw_host_check_place,
         .fill = cpu_fill,
         .copy = cpu_copy,

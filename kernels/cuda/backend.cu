@@ -490,7 +490,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .upload = entry<upload>::call,
         .download = entry<download>::call,
         .set = entry<set>::call,
-        .takes_repeats = 0,
+        .kinds = 1 << GSW_KIND_CSR | 1 << GSW_KIND_ARRAYS,
         .check_place = entry<gsw_cuda_check_place>::call,
         .fill = entry<gsw_cuda_fill>::call,
         .copy = entry<gsw_cuda_copy>::call,

@@ -98,7 +98,7 @@ static gsw_status upload_repeated(gsw_context *context, const gsw_matrix *from, 
 static gsw_status upload_stencil(gsw_context *context, const gsw_matrix *from, gsw_matrix *to) {
     const int32_t count = from->stencil.count;
     const void **values;
-    if (!context->ops->takes_repeats)
+    if (!(context->ops->kinds >> GSW_KIND_REPEAT & 1))
         to->array.repeat = GSW_REPEAT_NONE;
     GSW_TRY(gsw_alloc(context, (size_t)count, sizeof *values, "the pointers to stencil arrays",
                       (void **)&values));

@@ -10,7 +10,7 @@ gsw_status gsw_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype ve
     int64_t points;
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_TRY(gsw_matrix_check(context, matrix));
-    GSW_TRY(gsw_matrix_check_repeat(context, matrix));
+    GSW_TRY(gsw_matrix_check_kind(context, matrix));
     GSW_TRY(gsw_check_vector_type(context, matrix, vector_type));
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
     GSW_TRY(gsw_check_vectors(context, points, vector_type, 1, vectors, 2));
@@ -25,7 +25,7 @@ gsw_status gsw_residual(gsw_context *context, const gsw_matrix *matrix, gsw_dtyp
     int64_t points;
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_TRY(gsw_matrix_check(context, matrix));
-    GSW_TRY(gsw_matrix_check_repeat(context, matrix));
+    GSW_TRY(gsw_matrix_check_kind(context, matrix));
     GSW_TRY(gsw_check_vector_type(context, matrix, vector_type));
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
     GSW_TRY(gsw_check_vectors(context, points, vector_type, 1, vectors, 3));

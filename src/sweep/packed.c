@@ -59,7 +59,7 @@ static gsw_status check_matrix(gsw_context *context, const gsw_factor *factor,
                                const gsw_matrix *matrix, const char *name) {
     GSW_REQUIRE(context, matrix, "%s is NULL", name);
     GSW_TRY(gsw_matrix_check(context, matrix));
-    GSW_TRY(gsw_matrix_check_repeat(context, matrix));
+    GSW_TRY(gsw_matrix_check_kind(context, matrix));
     return gsw_factor_check_system(context, factor, matrix, name);
 }
 

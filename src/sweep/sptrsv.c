@@ -92,7 +92,7 @@ gsw_status gsw_sptrsv(gsw_context *context, const gsw_matrix *matrix,
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_TRY(gsw_options_take(context, "gsw_sptrsv_options", options, sizeof chosen, &chosen));
     GSW_TRY(gsw_matrix_check(context, matrix));
-    GSW_TRY(gsw_matrix_check_repeat(context, matrix));
+    GSW_TRY(gsw_matrix_check_kind(context, matrix));
     GSW_TRY(check_options(context, matrix, &chosen));
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
     GSW_TRY(gsw_check_vectors(context, points, chosen.vector_type, count, vectors, 2));

@@ -28,7 +28,6 @@ typedef struct gsw_smooth_job {
 typedef struct gsw_cpu_multigrid {
     void (*survey)(int threads, const gsw_matrix *matrix, const gsw_frame *own, int mirror,
                    gsw_survey *survey);
-    void (*copy_lines)(int threads, const gsw_matrix *matrix, gsw_dtype type, void *const *arrays);
     int64_t (*interpolate)(int threads, const gsw_transfer *transfer, const gsw_matrix *matrix,
                            gsw_rows rows, gsw_dtype type, void *const *weights);
     void (*triple)(int threads, const gsw_transfer *transfer, const gsw_matrix *matrix,

@@ -7,8 +7,6 @@
 
 void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, const gsw_frame *own,
                                       int mirrored, gsw_survey *result);
-void GSW_ISA_FN(gsw_multigrid_copy)(int threads, const gsw_matrix *matrix, gsw_dtype type,
-                                    void *const *arrays);
 int64_t GSW_ISA_FN(gsw_multigrid_interpolate)(int threads, const gsw_transfer *t,
                                               const gsw_matrix *matrix, gsw_rows rows,
                                               gsw_dtype type, void *const *weights);

@@ -213,21 +213,3 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, con
     result->same_sign /= (double)(n[0] * lines);
     result->strongest /= (double)(n[0] * lines);
 }
-
-/* Copies stencil arrays line by line, with zeros where a coupling leaves the grid. */
-void GSW_ISA_FN(gsw_multigrid_copy)(int threads, const gsw_matrix *matrix, gsw_dtype type,
-                                    void *const *arrays) {
-    const gsw_grid *g = &matrix->grid;
-    const int64_t lines = g->ny * g->nz;
-#pragma omp parallel for schedule(static) num_threads(threads) if (g->nx * lines > SERIAL_LIMIT)
-    for (int64_t line = 0; line < lines; line++)
-        for (int32_t e = 0; e < matrix->stencil.count; e++)
-            for (int64_t x = 0; arrays[e] && x < g->nx; x += LANES) {
-                const int64_t count = g->nx - x < LANES ? g->nx - x : LANES;
-                double value[LANES];
-                if (!fetch_entry(matrix, e, &(fine_block){x, line % g->ny, line / g->ny, 1, 0},
-                                 value))
-                    clear_lanes(value);
-                store_lanes(arrays[e], type, line * g->nx + x, count, value);
-            }
-}

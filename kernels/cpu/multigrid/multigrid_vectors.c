@@ -73,7 +73,6 @@ static void widen(int threads, int64_t n, const float *from, double scale, doubl
 
 const gsw_cpu_multigrid GSW_ISA_FN(gsw_cpu_multigrid) = {
     .survey = GSW_ISA_FN(gsw_multigrid_survey),
-    .copy_lines = GSW_ISA_FN(gsw_multigrid_copy),
     .interpolate = GSW_ISA_FN(gsw_multigrid_interpolate),
     .triple = GSW_ISA_FN(gsw_multigrid_triple),
     .smooth = GSW_ISA_FN(gsw_multigrid_smooth),

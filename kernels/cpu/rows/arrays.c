@@ -1,7 +1,7 @@
 /* arrays.c: rows of stencil arrays, whose values may repeat (see rows.h). Every row fits. */
+#include <stdlib.h>
 #include <string.h>
 #include "common/csr.h"
-#include "cpu/multigrid/multigrid_kernels.h"
 #include "cpu/rows/rows.h"
 
 #define PART_LANES GSW_LANES_F64
@@ -32,28 +32,42 @@ static int64_t diagonal(const gsw_matrix *matrix, int64_t first, int64_t count, 
     return -1;
 }
 
+/* Values at..at+count-1 as values row..row+count-1 of another array. */
+static void convert(const void *from, gsw_dtype from_type, int64_t at, int64_t count, void *to,
+                    gsw_dtype type, int64_t row) {
+    const size_t size = gsw_dtype_size(type);
+    if (from_type == type)
+        memcpy((char *)to + (size_t)row * size, (const char *)from + (size_t)at * size,
+               (size_t)count * size);
+    else if (type == GSW_F32)
+        for (int64_t i = 0; i < count; i++)
+            ((float *)to)[row + i] = (float)((const double *)from)[at + i];
+    else
+        for (int64_t i = 0; i < count; i++)
+            ((double *)to)[row + i] = (double)((const float *)from)[at + i];
+}
+
 /* Entry e of the line (y, z). */
 static void copy_line(const gsw_matrix *matrix, gsw_dtype type, int32_t e, int64_t y, int64_t z,
                       void *to) {
     const gsw_grid *g = &matrix->grid;
     const gsw_offset o = matrix->stencil.offsets[e];
     const void *from = matrix->array.values[e];
-    const int64_t row = gsw_grid_row(g, 0, y, z), at = gsw_array_line(matrix, y, z);
-    const int inside =
-        from != NULL && y + o.dy >= 0 && y + o.dy < g->ny && z + o.dz >= 0 && z + o.dz < g->nz;
-    for (int64_t x = 0; x < g->nx; x++)
-        gsw_value_put(to, type, row + x,
-                      inside && x + o.dx >= 0 && x + o.dx < g->nx
-                          ? gsw_value_at(from, matrix->array.value_type, at + x)
-                          : 0);
+    const size_t size = gsw_dtype_size(type);
+    const int64_t row = gsw_grid_row(g, 0, y, z);
+    const int inside = from != NULL && y + o.dy >= 0 && y + o.dy < g->ny && z + o.dz >= 0 &&
+                       z + o.dz < g->nz && llabs(o.dx) < g->nx;
+    const int64_t first = inside ? (o.dx < 0 ? -o.dx : 0) : g->nx;
+    const int64_t last = inside && o.dx > 0 ? g->nx - o.dx : g->nx;
+    memset((char *)to + (size_t)row * size, 0, (size_t)first * size);
+    memset((char *)to + (size_t)(row + last) * size, 0, (size_t)(g->nx - last) * size);
+    if (inside)
+        convert(from, matrix->array.value_type, gsw_array_line(matrix, y, z) + first, last - first,
+                to, type, row + first);
 }
 
 static int64_t copy(int threads, const gsw_matrix *matrix, gsw_dtype type, void *const *arrays) {
     const gsw_grid *g = &matrix->grid;
-    if (matrix->array.repeat == GSW_REPEAT_NONE) {
-        GSW_ISA_FN(gsw_multigrid_copy)(threads, matrix, type, arrays);
-        return -1;
-    }
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t line = 0; line < g->ny * g->nz; line++)
         for (int32_t e = 0; e < matrix->stencil.count; e++)
