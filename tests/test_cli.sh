@@ -1654,6 +1654,19 @@ if shared=$(mktemp -d /dev/shm/gridsweep-test.XXXXXX 2>/dev/null); then
     rm -r "$shared"
 fi
 
+# ---- Constant coefficients ----------------------------------------------------------------------
+
+for options in "solve --problem poisson:20x9x8" "solve --problem hpcg:9x8x7 --backend reference" \
+    "solve --problem convection:70x5x4 --method bicgstab --precond ssor" \
+    "sptrsv --problem star13:17x6x5 --part upper" "sptrsv --problem poisson:1x9 --part lower"; do
+    expect 0 "$options" $options --out written.mtx
+    expect 0 "$options --constant" $options --constant --out constant.mtx
+    check "the same solution" cmp written.mtx constant.mtx
+done
+misuses "solve --constant" poisson.mtx "--problem poisson:4x4x4 --stencil D3N7" \
+    "--problem lognormal:4x4x4" "--problem random:1:4x4x4"
+rm -f written.mtx constant.mtx
+
 # ---- Two outputs, one file ----------------------------------------------------------------------
 
 # one_file A B: refused for all options that name outputs, in both orders, with both names.

@@ -2425,6 +2425,51 @@ def test_torch_on_the_cpu(A):
 # ---- the C structs ----
 
 
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("stencil, extents", [("D3N7", (70, 6, 5)), ("D3N27", (9, 8, 7)), ("D2N5", (1, 20))])
+@pytest.mark.parametrize("each_plane", [False, True])
+def test_constants(backend, stencil, extents, each_plane):
+    grid, s = gs.Grid(*extents), gs.Stencil(stencil)
+    values = np.array([len(s) + 0.5 if o == (0, 0, 0) else -0.9 for o in s.offsets])
+    if each_plane:
+        values = values[:, None] * np.linspace(1, 2, grid.nz)
+    constants = gs.Constants(grid, s, values)
+    assert constants.shape == (grid.points, grid.points)
+    z, y, x = np.indices(grid.shape).reshape(3, -1)
+    rows, columns, entries = [], [], []
+    for e, (dx, dy, dz) in enumerate(s.offsets):
+        inside = ((0 <= x + dx) & (x + dx < grid.nx) & (0 <= y + dy) & (y + dy < grid.ny)
+                  & (0 <= z + dz) & (z + dz < grid.nz))
+        own = np.arange(grid.points)[inside]
+        rows.append(own)
+        columns.append(own + dx + grid.nx * (dy + grid.ny * dz))
+        entries.append(values[e][z[inside]] if each_plane else np.full(len(own), values[e]))
+    A = sp.coo_matrix((np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))))
+    b = np.random.RandomState(1).uniform(-1, 1, grid.points)
+    with gs.Context(backend=backend) as context:
+        known = {"context": context, "grid": grid, "stencil": s}
+        assert np.array_equal(gs.sptrsv(constants, b, lower=True, context=context),
+                              gs.sptrsv(A, b, lower=True, **known))
+        factor = gs.ssor(constants, context=context)
+        assert np.array_equal(factor.solve(b), gs.ssor(A, **known).solve(b))
+        factor.refactor(constants)
+        x, info = gs.bicgstab(constants, b, M=factor)
+        assert info.converged and np.linalg.norm(b - A @ x) <= 1e-7 * np.linalg.norm(b)
+        x, info = gs.solve(constants, b, context=context)
+        assert info.converged and np.linalg.norm(b - A @ x) <= 1e-7 * np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("error, words, call", [
+    (ValueError, "must have", lambda: gs.Constants((4, 4, 4), "D3N7", [1.0])),
+    (TypeError, "dtype", lambda: gs.Constants((4, 4), "D2N5", np.ones(5), dtype="int32")),
+    (TypeError, "must be given", lambda: gs.Constants(None, "D2N5", np.ones(5))),
+    (ValueError, "has others", lambda: gs.solve(gs.Constants((4, 4), "D2N5", np.ones(5)), np.ones(16),
+                                                grid=(2, 8)))])
+def test_constants_are_refused(error, words, call):
+    with pytest.raises(error, match=words):
+        call()
+
+
 def test_structs_are_those_of_the_headers(tmp_path):
     from gridsweep import _types
 
