@@ -112,6 +112,7 @@ static inline gsw_krylov_state krylov_midway(void) {
  * has read. One at a time. */
 typedef struct krylov_queue {
     gsw_backend_ops ops;
+    gsw_krylov_ops krylov;
     const gsw_backend_ops *original;
     int64_t posts;
 } krylov_queue;
@@ -121,13 +122,15 @@ static krylov_queue krylov_queue_now;
 static inline gsw_status krylov_count_post(gsw_context *where, int slot, int count,
                                            const gsw_krylov_state *states, gsw_krylov_state *to) {
     krylov_queue_now.posts++;
-    return krylov_queue_now.original->krylov_post(where, slot, count, states, to);
+    return krylov_queue_now.original->krylov->post(where, slot, count, states, to);
 }
 
 static inline void krylov_queue_set(int ahead) {
-    krylov_queue_now = (krylov_queue){.ops = *context->ops, .original = context->ops};
-    krylov_queue_now.ops.krylov_ahead = ahead;
-    krylov_queue_now.ops.krylov_post = krylov_count_post;
+    krylov_queue_now = (krylov_queue){
+        .ops = *context->ops, .krylov = *context->ops->krylov, .original = context->ops};
+    krylov_queue_now.krylov.ahead = ahead;
+    krylov_queue_now.krylov.post = krylov_count_post;
+    krylov_queue_now.ops.krylov = &krylov_queue_now.krylov;
     context->ops = &krylov_queue_now.ops;
 }
 

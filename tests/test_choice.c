@@ -232,26 +232,6 @@ TEST(refused_hierarchies) {
     ck_assert_int_eq(choice.reason, GSW_REASON_MULTIGRID);
 }
 
-/* A backend without multigrid: products show the symmetry. */
-TEST(backends_without_multigrid) {
-    const gsw_backend_ops *kept = context->ops;
-    gsw_backend_ops fewer = *kept;
-    hard_arrays a = make((hard_matrix){.grid = {32, 32, 32}, .z = 1, .leak = 1}),
-                wind = make((hard_matrix){.grid = {32, 32, 32}, .z = 1, .leak = 1, .wind = 1e-3});
-    fewer.multigrid = NULL;
-    context->ops = &fewer;
-    expect(&a, GSW_REASON_BACKEND, GSW_CG, GSW_IC0, "symmetric; backend cpu has no multigrid");
-    expect(&wind, GSW_REASON_BACKEND, GSW_BICGSTAB, GSW_ILU0, "not symmetric; backend cpu");
-    ck_assert_int_eq(choice_of(&a.view).diagonal, -1);
-    ck_assert_int_eq(choice_of(&a.view).zero_sums, -1);
-    /* IC(0) does not exist for a negative definite matrix. */
-    for (int e = 0; e < 7; e++)
-        for (int64_t i = 0; i < a.n; i++)
-            a.values[e][i] = -a.values[e][i];
-    expect(&a, GSW_REASON_BACKEND, GSW_CG, GSW_SSOR, "no multigrid");
-    context->ops = kept;
-}
-
 /* ---- singular matrices ---- */
 
 TEST(neumann_conditions) {
@@ -381,10 +361,9 @@ int main(void) {
     TCase *cases = context_case(suite, "choice", 300);
     TESTS(cases, estimates_are_near_the_truth, time_steps_take_a_factor, short_lines_take_a_factor,
           signs_of_the_diagonal, indefinite_is_found_by_a_smooth_vector, slightly_indefinite,
-          zero_diagonals, far_offsets, weak_cycles_lose, refused_hierarchies,
-          backends_without_multigrid, neumann_conditions, no_factor_of_a_neumann_line,
-          ssor_or_neither, a_csr_gets_the_same, options_reach_what_is_made,
-          bad_arguments_are_refused);
+          zero_diagonals, far_offsets, weak_cycles_lose, refused_hierarchies, neumann_conditions,
+          no_factor_of_a_neumann_line, ssor_or_neither, a_csr_gets_the_same,
+          options_reach_what_is_made, bad_arguments_are_refused);
     LOOPS(cases, LENGTH(problems), problems_get_what_serves);
     return backend_run_suite(suite);
 }

@@ -115,7 +115,7 @@ static void check_operator(const gsw_matrix *host, gsw_factor_options options, i
         positive &= pivots[i] > 0;
         scale[i] = symmetric ? 1 / sqrt(pivots[i]) : 1 / pivots[i];
     }
-    must(context, ops->split_fill(context, factor, matrix, &split, &fits));
+    must(context, ops->split->fill(context, factor, matrix, &split, &fits));
     const int expected = has_form(host, &options) && (positive || !symmetric);
     if (has_room(host))
         ck_assert_int_eq(fits, expected);
@@ -125,7 +125,7 @@ static void check_operator(const gsw_matrix *host, gsw_factor_options options, i
         return;
     const split_truth said = {host, symmetric ? scale : NULL, scale};
     double worst = 0, largest = 0;
-    must(context, ops->split_apply(context, &split, v, tt, yt));
+    must(context, ops->split->apply(context, &split, v, tt, yt));
     download(context, t, tt, bytes);
     download(context, y, yt, bytes);
     for (int64_t i = 0; i < n; i++) {
@@ -469,12 +469,13 @@ TEST(queues) {
 
 /* A backend whose products are wrong, after some that are right: the drift of a recurrence. */
 static gsw_backend_ops drifting;
+static gsw_matrix_ops drifting_matrix;
 static const gsw_backend_ops *faithful;
 static int right, wrong;
 
 static gsw_status spoil_product(gsw_context *where, const gsw_matrix *matrix, gsw_dtype type,
                                 const void *b, const void *x, void *y) {
-    const gsw_status status = faithful->spmv(where, matrix, type, b, x, y);
+    const gsw_status status = faithful->matrix->spmv(where, matrix, type, b, x, y);
     if (right-- <= 0 && wrong-- > 0)
         ((double *)y)[0] += 1e-3;
     return status;
@@ -488,7 +489,9 @@ TEST(drift_ends_the_form) {
         factored(keep_problem("poisson:13x12x11"), &(gsw_factor_options){.kind = GSW_IC0});
     faithful = context->ops;
     drifting = *faithful;
-    drifting.spmv = spoil_product;
+    drifting_matrix = *faithful->matrix;
+    drifting_matrix.spmv = spoil_product;
+    drifting.matrix = &drifting_matrix;
     context->ops = &drifting;
     right = 1; /* the first measurement of the form */
     wrong = 2; /* the second one, and the verdict on its x */

@@ -309,16 +309,17 @@ static void check_products_of(const gsw_matrix *host) {
     gsw_krylov_state *there = keep_upload(context, states, sizeof states);
     for (int j = 0; j < MOST; j++) { /* alone */
         list[j] = &there[MOST - 1 - j];
-        must(context, ops->spmv(context, matrix, GSW_F64, NULL, xt + j * stride, yt + j * stride));
+        must(context,
+             ops->matrix->spmv(context, matrix, GSW_F64, NULL, xt + j * stride, yt + j * stride));
         download(context, y + j * stride, yt + j * stride, (size_t)n * sizeof *y);
-        must(context, ops->multiply_pass(context, matrix, GSW_CG_PW, 1, xt + j * stride,
-                                         yt + j * stride, stride, &list[j]));
+        must(context, ops->krylov->multiply_pass(context, matrix, GSW_CG_PW, 1, xt + j * stride,
+                                                 yt + j * stride, stride, &list[j]));
     }
     download(context, expected, there, sizeof expected);
     for (int count = 1; count <= MOST; count++) {
         const size_t used = (size_t)(stride * count - 7) * sizeof *x;
         must(context, gsw_memory_upload(context, yt, x, bytes));
-        must(context, ops->multiply(context, matrix, count, xt, yt, stride));
+        must(context, ops->matrix->multiply(context, matrix, count, xt, yt, stride));
         download(context, found, yt, bytes);
         for (int j = 0; j < count; j++) { /* and nothing between them */
             ck_assert_mem_eq(found + j * stride, y + j * stride, (size_t)n * sizeof *y);
@@ -328,7 +329,8 @@ static void check_products_of(const gsw_matrix *host) {
 
         must(context, gsw_memory_upload(context, yt, x, bytes));
         must(context, gsw_memory_upload(context, there, states, sizeof states));
-        must(context, ops->multiply_pass(context, matrix, GSW_CG_PW, count, xt, yt, stride, list));
+        must(context,
+             ops->krylov->multiply_pass(context, matrix, GSW_CG_PW, count, xt, yt, stride, list));
         download(context, found, yt, bytes);
         download(context, ended, there, sizeof ended);
         for (int j = 0; j < MOST; j++) {
@@ -369,6 +371,8 @@ TEST(products_of_several_vectors) {
 
 /* A backend that counts right-hand sides of sweeps and of products. */
 static gsw_backend_ops counting;
+static gsw_factor_ops counting_factor;
+static gsw_krylov_ops counting_krylov;
 static const gsw_backend_ops *counted;
 static int64_t swept, sweeps, multiplied, products;
 
@@ -376,7 +380,7 @@ static gsw_status count_sweep(gsw_context *where, gsw_factor *factor, int which,
                               const void *b, int64_t ldb, void *x, int64_t ldx) {
     swept += count;
     sweeps++;
-    return counted->factor_sweep(where, factor, which, count, b, ldb, x, ldx);
+    return counted->factor->sweep(where, factor, which, count, b, ldb, x, ldx);
 }
 
 static gsw_status count_product(gsw_context *where, const gsw_matrix *matrix, gsw_pass pass,
@@ -384,7 +388,7 @@ static gsw_status count_product(gsw_context *where, const gsw_matrix *matrix, gs
                                 gsw_krylov_state *const *states) {
     multiplied += count;
     products++;
-    return counted->multiply_pass(where, matrix, pass, count, x, y, stride, states);
+    return counted->krylov->multiply_pass(where, matrix, pass, count, x, y, stride, states);
 }
 
 static void results_begin(gsw_krylov_result *results, int count) {
@@ -406,8 +410,12 @@ TEST(ended_systems_are_not_swept) {
     results_begin(results, 8);
     counted = context->ops;
     counting = *counted;
-    counting.factor_sweep = count_sweep;
-    counting.multiply_pass = count_product;
+    counting_factor = *counted->factor;
+    counting_factor.sweep = count_sweep;
+    counting_krylov = *counted->krylov;
+    counting_krylov.multiply_pass = count_product;
+    counting.factor = &counting_factor;
+    counting.krylov = &counting_krylov;
     context->ops = &counting;
     ck_assert_int_eq(
         gsw_krylov_many(context, GSW_CG, op, M, &options, 8, m.b, m.ldb, m.x, m.ldx, results),

@@ -131,7 +131,7 @@ TEST(waiting_finds_nothing_wrong) {
     must(context, gsw_context_synchronize(context));
     double *x = keep_random(4, 100000);
     double *there = keep_upload(context, x, 100000 * sizeof *x);
-    ck_assert_int_eq(context->ops->axpby(context, 100000, 2, there, 0, there), GSW_SUCCESS);
+    ck_assert_int_eq(context->ops->vector->axpby(context, 100000, 2, there, 0, there), GSW_SUCCESS);
     must(context, gsw_context_synchronize(context));
     double *back = downloaded(there, 100000 * sizeof *x);
     int wrong = 0;

@@ -89,7 +89,7 @@ static void pass_case_check(const pass_case *c, double tolerance) {
     gsw_krylov_state state;
     int64_t wrong = 0;
     memcpy(vectors, c->there, sizeof vectors);
-    must(context, context->ops->krylov_pass(context, c->pass, c->n, vectors, c->state_there));
+    must(context, context->ops->krylov->pass(context, c->pass, c->n, vectors, c->state_there));
     for (int v = 0; v < gsw_pass_shapes[c->pass].vectors; v++) {
         const double eps = pass_is_narrow(c->pass, v) && tolerance > 0 ? 1e-6 : tolerance;
         pass_download(c, v, found);
@@ -156,20 +156,20 @@ static void check_judge(const gsw_matrix *matrix, int64_t n, const double *x, co
     double *xt = keep_upload(context, x, bytes), *bt = keep_upload(context, b, bytes);
     double *yt = keep_upload(context, b, bytes), *rt = keep_upload(context, b, bytes);
     int done = 0;
-    if (ops->judge != NULL)
-        must(context, ops->judge(context, matrix, bt, xt, rt, sums, &done));
+    if (ops->krylov->judge != NULL)
+        must(context, ops->krylov->judge(context, matrix, bt, xt, rt, sums, &done));
     if (!done)
         return;
     download(context, found, rt, bytes);
-    must(context, ops->spmv(context, matrix, GSW_F64, NULL, xt, yt));
+    must(context, ops->matrix->spmv(context, matrix, GSW_F64, NULL, xt, yt));
     download(context, y, yt, bytes);
     for (int64_t i = 0; i < n; i++) {
         ck_assert(found[i] == b[i] - y[i]);
         expected[0] += x[i] * x[i];
         expected[1] += found[i] * found[i];
     }
-    must(context, ops->change_signs(context, n, xt, rt));
-    must(context, ops->spmv(context, matrix, GSW_F64, NULL, rt, yt));
+    must(context, ops->vector->change_signs(context, n, xt, rt));
+    must(context, ops->matrix->spmv(context, matrix, GSW_F64, NULL, rt, yt));
     download(context, y, yt, bytes);
     for (int64_t i = 0; i < n; i++)
         expected[2] += y[i] * y[i];
@@ -189,14 +189,14 @@ static void check_product(const gsw_matrix *matrix, int64_t n, const double *x) 
     state.rz = 0.5;
     state.pw = 0;
     gsw_krylov_state *there = keep_upload(context, &state, sizeof state);
-    must(context, ops->spmv(context, matrix, GSW_F64, NULL, xt, yt));
+    must(context, ops->matrix->spmv(context, matrix, GSW_F64, NULL, xt, yt));
     download(context, y, yt, bytes);
     for (int64_t i = 0; i < n; i++) {
         pw += x[i] * y[i];
         scale += fabs(x[i] * y[i]);
     }
     must(context, gsw_memory_set(context, yt, 0xff, bytes));
-    must(context, ops->multiply_pass(context, matrix, GSW_CG_PW, 1, xt, yt, 0, &there));
+    must(context, ops->krylov->multiply_pass(context, matrix, GSW_CG_PW, 1, xt, yt, 0, &there));
     download(context, found, yt, bytes);
     ck_assert_mem_eq(found, y, bytes);
     download(context, &state, there, sizeof state);
@@ -231,7 +231,7 @@ static void check_basis(int64_t n, int64_t count) {
     double *xt = keep_upload(context, x, (size_t)(stride * count) * sizeof *x);
     double *yt = keep_upload(context, y, bytes), *ct = keep_upload(context, c, coefficients);
 
-    must(context, context->ops->project(context, n, count, xt, stride, yt, ct));
+    must(context, context->ops->vector->project(context, n, count, xt, stride, yt, ct));
     download(context, found, ct, coefficients);
     for (int64_t j = 0; j < count; j++) {
         long double sum = 0, scale = 0;
@@ -250,7 +250,8 @@ static void check_basis(int64_t n, int64_t count) {
             y[i] -= c[j] * x[j * stride + i];
     }
     must(context, gsw_memory_upload(context, ct, c, coefficients));
-    must(context, context->ops->subtract(context, n, count, ct, xt, stride, yt, ct + count));
+    must(context,
+         context->ops->vector->subtract(context, n, count, ct, xt, stride, yt, ct + count));
     download(context, found, yt, bytes);
     int64_t wrong = found[n] != y[n];
     long double square = 0;
@@ -269,7 +270,7 @@ static void check_signs(int64_t n) {
     const size_t bytes = (size_t)(n + 1) * sizeof(double);
     double *x = keep_random(41, n + 1), *y = keep_random(42, n + 1), *found = keep_zeros(n + 1);
     void *xt = keep_upload(context, x, bytes), *yt = keep_upload(context, y, bytes);
-    must(context, context->ops->change_signs(context, n, xt, yt));
+    must(context, context->ops->vector->change_signs(context, n, xt, yt));
     download(context, found, yt, bytes);
     int64_t wrong = found[n] != y[n], negative = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -315,7 +316,8 @@ TEST(pieces_have_the_sum_of_the_whole) {
             gsw_krylov_state *there = keep_upload(context, &state, sizeof state);
             const int64_t from = piece ? cuts[c] : 0, to = piece ? N : cuts[c];
             void *vectors[] = {pt + from, wt + from};
-            must(context, context->ops->krylov_pass(context, GSW_CG_PW, to - from, vectors, there));
+            must(context,
+                 context->ops->krylov->pass(context, GSW_CG_PW, to - from, vectors, there));
             download(context, &state, there, sizeof state);
             gsw_threefold_add(&sum, state.exact);
         }

@@ -248,8 +248,8 @@ static const int64_t lengths[] = {0,    1,    7,    31,   32,    33,     255,   
 
 static double dot_of(int64_t n, const device_vector *x, const device_vector *y) {
     double dot = NAN;
-    must(context,
-         context->ops->dot(context, n, (const double *)x->values, (const double *)y->values, &dot));
+    must(context, context->ops->vector->dot(context, n, (const double *)x->values,
+                                            (const double *)y->values, &dot));
     return dot;
 }
 
@@ -296,28 +296,28 @@ TEST(axpby_copy_and_fill) {
         device_shift(&at_z, shift);
         double *const to = (double *)at_z.values;
         device_put(context, &at_z, y);
-        must(context, ops->axpby(context, n, 0.75, from, -3, to));
+        must(context, ops->vector->axpby(context, n, 0.75, from, -3, to));
         device_get(context, &at_z, z);
         for (int64_t i = 0; i < n; i++)
             wrong += !(fabs(z[i] - (0.75 * x[i] - 3 * y[i])) <= 1e-15);
 
         device_poison(context, &at_z); /* b = 0 does not read y */
-        must(context, ops->axpby(context, n, 0.75, from, 0, to));
+        must(context, ops->vector->axpby(context, n, 0.75, from, 0, to));
         device_get(context, &at_z, z);
         for (int64_t i = 0; i < n; i++)
             wrong += z[i] != 0.75 * x[i];
 
         device_poison(context, &at_z);
-        must(context, ops->copy(context, n, from, to));
+        must(context, ops->vector->copy(context, n, from, to));
         device_get(context, &at_z, z);
         ck_assert_int_eq(memcmp(z, x, (size_t)n * sizeof *x), 0);
-        must(context, ops->fill(context, n / 2, -1.5, to)); /* the rest stays */
+        must(context, ops->vector->fill(context, n / 2, -1.5, to)); /* the rest stays */
         device_get(context, &at_z, z);
         for (int64_t i = 0; i < n; i++)
             wrong += z[i] != (i < n / 2 ? -1.5 : x[i]);
 
         device_poison(context, &at_z);
-        must(context, ops->fill(context, n, -1.5, to));
+        must(context, ops->vector->fill(context, n, -1.5, to));
         device_get(context, &at_z, z);
         for (int64_t i = 0; i < n; i++)
             wrong += z[i] != -1.5;

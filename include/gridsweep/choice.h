@@ -46,9 +46,8 @@ extern "C" {
 typedef enum gsw_reason {
     GSW_REASON_MULTIGRID = 0,   /* multigrid: the factor would take many iterations, or has a
                                    bad pivot */
-    GSW_REASON_BACKEND = 1,     /* the factor, as for all reasons below: the backend has no
-                                   multigrid */
-    GSW_REASON_REACH = 2,       /* the stencil reaches farther than 2 */
+    GSW_REASON_REACH = 2,       /* the factor, as for all reasons below: the stencil reaches
+                                   farther than 2 */
     GSW_REASON_POINTS = 3,      /* the grid is so small that any method is quick */
     GSW_REASON_DIAGONAL = 4,    /* a diagonal is zero or not finite */
     GSW_REASON_SIGNS = 5,       /* too many couplings have the sign of the diagonal, so they do not

@@ -43,13 +43,19 @@ static inline int64_t gsw_array_values(const gsw_matrix *matrix) {
                                                             : 1);
 }
 
-/* The kinds of matrices that a row source may read: bits of gsw_backend_ops.kinds. */
+/* The kinds of matrices that a row source may read: bits of gsw_matrix_ops.kinds. */
 typedef enum gsw_matrix_kind { GSW_KIND_CSR, GSW_KIND_ARRAYS, GSW_KIND_REPEAT } gsw_matrix_kind;
 
 static inline gsw_matrix_kind gsw_matrix_kind_of(const gsw_matrix *matrix) {
     if (matrix->format == GSW_FORMAT_CSR)
         return GSW_KIND_CSR;
     return matrix->array.repeat == GSW_REPEAT_NONE ? GSW_KIND_ARRAYS : GSW_KIND_REPEAT;
+}
+
+/* The type of a matrix's coefficients. */
+static inline gsw_dtype gsw_matrix_value_type(const gsw_matrix *matrix) {
+    return gsw_matrix_kind_of(matrix) == GSW_KIND_CSR ? matrix->csr.value_type
+                                                      : matrix->array.value_type;
 }
 
 /* Whether a matrix is stencil arrays with one value per point, which kernels that look at

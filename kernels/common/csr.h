@@ -49,11 +49,6 @@ static inline void gsw_value_put(void *array, gsw_dtype type, int64_t i, double 
     }
 }
 
-/* The type of a matrix's coefficients. */
-static inline gsw_dtype gsw_matrix_value_type(const gsw_matrix *matrix) {
-    return matrix->format == GSW_FORMAT_CSR ? matrix->csr.value_type : matrix->array.value_type;
-}
-
 /* The end of `row`, which begins at entry `begin`, as an entry number in *end. Returns 0 where the
  * row pointer descends or leaves the arrays. Visit the rows in order: begin is 0 for row 0, and the
  * end of the row before for every other row. */

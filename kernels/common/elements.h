@@ -3,8 +3,16 @@
 #ifndef GSW_ELEMENTS_H
 #define GSW_ELEMENTS_H
 
+#include <gridsweep/matrix.h>
+
 /* ROW(gsw_dtype, type, name) */
 #define GSW_ELEMENTS(ROW) ROW(GSW_F64, double, f64) ROW(GSW_F32, float, f32)
+
+static inline int gsw_is_element(gsw_dtype type) {
+#define GSW_IS(dtype, ctype, name) type == dtype ||
+    return GSW_ELEMENTS(GSW_IS) 0;
+#undef GSW_IS
+}
 
 /* Calls the one of name_f64_f64, name_f64_f32 and name_f32_f32 for vectors and coefficients of
  * these types. No coefficient is wider than the vectors. */

@@ -75,44 +75,42 @@ gsw_status gsw_factor_refuse_pivot(gsw_context *context, gsw_factor_kind kind, i
                                    const gsw_grid *grid, int64_t row);
 
 /* Systems that a Krylov method solves side by side at most; and copies of their states that may be
- * under way: more than krylov_ahead of any backend. */
+ * under way: more than krylov->ahead of any backend. */
 enum { GSW_KRYLOV_SYSTEMS = 8, GSW_KRYLOV_SLOTS = 8 };
 
-/* All entries are REQUIRED, in this table and in those that it points to, but for what
- * link->on_host and multigrid->smooths_in_place rule out: no entry means anything by its absence. A
- * backend in the host's memory finds defaults in reference/host.h. Numbers say what was measured to
- * be faster. */
-typedef struct gsw_backend_ops {
-    /* Fills context->threads, ->device and ->backend_data. */
-    gsw_status (*open)(gsw_context *context, const gsw_context_options *options);
-    void (*close)(gsw_context *context);
+/* A backend is a few tables, one an object. An entry is REQUIRED where nothing is said; DEFAULT
+ * names the function that serves where a backend has nothing better. No entry may be NULL but those
+ * that link->on_host and multigrid->smooths_in_place rule out. Numbers say what was measured to be
+ * faster. */
 
-    /* Waits for all work that was started and returns its error, if any. */
-    gsw_status (*synchronize)(gsw_context *context);
-
-    /* Memory for vectors. upload and download copy between host and backend memory. */
+/* Memory for vectors; and for matrices. */
+typedef struct gsw_memory_ops {
     gsw_status (*alloc)(gsw_context *context, size_t bytes, void **pointer);
     void (*release)(gsw_context *context, void *pointer);
+
     /* The same for memory that only this context's operations use. It is reserved and released in
      * the order of the queued work. The backend may keep released memory and reuse it without
-     * asking the system. */
+     * asking the system. DEFAULT: alloc and release. */
     gsw_status (*reserve)(gsw_context *context, size_t bytes, void **pointer);
     void (*unreserve)(gsw_context *context, void *pointer);
+
+    /* Copies between host and backend memory. In host memory DEFAULT: gsw_host_transfer(). */
     gsw_status (*upload)(gsw_context *context, void *to, const void *from_host, size_t bytes);
     gsw_status (*download)(gsw_context *context, void *to_host, const void *from, size_t bytes);
     gsw_status (*set)(gsw_context *context, void *pointer, int value, size_t bytes);
 
-    unsigned kinds; /* bit 1 << k: its row source reads the gsw_matrix_kind k (arrays.h) */
-
     /* Refuses the array `name` where kernels cannot reach it. */
     gsw_status (*check_place)(gsw_context *context, const char *name, const void *pointer);
+} gsw_memory_ops;
 
-    /* fp64 vector operations. The order of sums does not depend on the number of threads. axpby
-     * with b == 0 does not read y, which may then be x. */
+/* fp64 vector operations. The order of sums does not depend on the number of threads. */
+typedef struct gsw_vector_ops {
     gsw_status (*fill)(gsw_context *context, int64_t n, double a, double *x);
     gsw_status (*copy)(gsw_context *context, int64_t n, const double *x, double *y);
+
+    /* y = a x + b y; with b == 0, y is not read and may be x. */
     gsw_status (*axpby)(gsw_context *context, int64_t n, double a, const double *x, double b,
-                        double *y); /* y = a x + b y */
+                        double *y);
     gsw_status (*add_scaled)(gsw_context *context, int64_t n, const double *d, const double *x,
                              const double *y, double *z); /* z_i = y_i + d_i x_i; y NULL: 0 */
     gsw_status (*dot)(gsw_context *context, int64_t n, const double *x, const double *y,
@@ -121,107 +119,136 @@ typedef struct gsw_backend_ops {
     /* y_i = x_i or -x_i, as gsw_changes_sign(i) says. */
     gsw_status (*change_signs)(gsw_context *context, int64_t n, const double *x, double *y);
 
-    /* The operations of the Krylov methods between products and solves; sums have the order of
-     * those of dot.
-     *
-     * project: products[j] = x_j'y; subtract: y -= sum of c[j] x_j and *square = y'y; both for
-     * j < count, at least 1, where x_j = x + j stride. products, c and square are in the backend's
-     * memory.
-     *
-     * krylov_pass: see krylov_passes.h. The state is in the backend's memory, and so are the
-     * vectors, but not the list of them. Nothing that changes between iterations is passed by
-     * value.
-     *
-     * multiply: y_j = A x_j for j < count, 1 to GSW_KRYLOV_SYSTEMS, where x_j = x + j stride and
-     * y_j = y + j stride. The bits are those of spmv. If the backend can, it reads the matrix once
-     * for several of them.
-     *
-     * multiply_pass: the same, and then a pass over each x_j and y_j that updates nothing, with its
-     * own state. The list of states is on the host. If the backend can, it reads x_j and y_j only
-     * once. y_j of a method that has ended may keep its values. */
+    /* project: products[j] = x_j'y; subtract: y -= sum of c[j] x_j and *square = y'y; both for
+     * j < count, at least 1, where x_j = x + j stride. Sums have the order of those of dot.
+     * products, c and square are in the backend's memory. */
     gsw_status (*project)(gsw_context *context, int64_t n, int64_t count, const double *x,
                           int64_t stride, const double *y, double *products);
     gsw_status (*subtract)(gsw_context *context, int64_t n, int64_t count, const double *c,
                            const double *x, int64_t stride, double *y, double *square);
-    gsw_status (*krylov_pass)(gsw_context *context, gsw_pass pass, int64_t n, void *const *vectors,
-                              gsw_krylov_state *state);
-    gsw_status (*multiply)(gsw_context *context, const gsw_matrix *matrix, int count,
-                           const double *x, double *y, int64_t stride);
-    gsw_status (*multiply_pass)(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
-                                int count, double *x, double *y, int64_t stride,
-                                gsw_krylov_state *const *states);
+} gsw_vector_ops;
 
-    /* r = b - A x, where each product is complete before it is subtracted. Also computes for the
-     * host x'x, r'r and t't with t = A S x, where S changes signs as change_signs does. *done = 0:
-     * nothing has been done, and the operations above serve as well. */
-    gsw_status (*judge)(gsw_context *context, const gsw_matrix *matrix, const double *b,
-                        const double *x, double *r, double sums[3], int *done);
+/* What reads the user's arrays. */
+typedef struct gsw_matrix_ops {
+    unsigned kinds; /* bit 1 << k: the row source reads the gsw_matrix_kind k (arrays.h) */
 
-    /* How the host follows a method. krylov_ahead: iterations that it queues beyond the one whose
-     * end it waits for. It is 0 where work is done when a call returns, because further iterations
-     * would be wasted. krylov_post takes a copy of `count` states, at most GSW_KRYLOV_SYSTEMS,
-     * after all work that has been queued so far. krylov_collect waits for that copy and brings it
-     * to to[0..count), which is the same in both calls. A slot, one of GSW_KRYLOV_SLOTS, holds one
-     * copy at a time. */
-    int krylov_ahead;
-    gsw_status (*krylov_post)(gsw_context *context, int slot, int count,
-                              const gsw_krylov_state *states, gsw_krylov_state *to);
-    gsw_status (*krylov_collect)(gsw_context *context, int slot, int count, gsw_krylov_state *to);
-
-    /* Refuses a matrix as documented for gsw_matrix_validate(). */
+    /* Refuses a matrix as documented for gsw_matrix_validate(). DEFAULT in host memory:
+     * gsw_matrix_validate_host(). */
     gsw_status (*validate)(gsw_context *context, const gsw_matrix *matrix);
 
     /* y = A x where b is NULL, else y = b - A x. */
     gsw_status (*spmv)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
                        const void *b, const void *x, void *y);
 
+    /* y_j = A x_j for j < count, 1 to GSW_KRYLOV_SYSTEMS, where x_j = x + j stride and y_j = y + j
+     * stride. The bits are those of spmv. If the backend can, it reads the matrix once for several
+     * of them. */
+    gsw_status (*multiply)(gsw_context *context, const gsw_matrix *matrix, int count,
+                           const double *x, double *y, int64_t stride);
+
     /* The rows of a box that are coupled to other boxes (box_ops.h). */
     gsw_status (*couple)(gsw_context *context, const gsw_couple *job);
 
-    /* The direct triangular solve, one right-hand side; algorithm LINE or REFERENCE. Errors:
-     * UNSUPPORTED. */
+    /* The direct triangular solve, one right-hand side; algorithm LINE or REFERENCE. DEFAULT in
+     * host memory: gsw_reference_sptrsv(). Errors: UNSUPPORTED. */
     gsw_status (*sptrsv)(gsw_context *context, const gsw_matrix *matrix,
                          const gsw_sptrsv_options *options, const void *b, void *x);
 
     /* Whether packing stencil arrays and sweeping once takes less time than a direct solve. */
     int packs_faster;
+} gsw_matrix_ops;
 
-    /* Packed factors. factor_open allocates factor->packed and fills the sizes in factor->info;
-     * factor_fill (re)computes the values (`upper` for kind LU only), or queues that. factor_await
-     * waits for it before the first sweep and returns its error. factor_sweep runs sweep 0 or 1
-     * (for JACOBI: the scaling). factor_unpack writes the triangle of sweep 0 or 1 to fp64 arrays
-     * in natural order in the backend's memory: arrays[e] for each offset of the stencil that the
-     * triangle has. Rows that are stored with their reciprocal diagonal are no longer scaled by it;
-     * else the diagonal is 1. May be queued. */
-    gsw_status (*factor_open)(gsw_context *context, gsw_factor *factor);
-    gsw_status (*factor_fill)(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
-                              const gsw_matrix *upper);
-    gsw_status (*factor_await)(gsw_context *context, gsw_factor *factor);
-    gsw_status (*factor_sweep)(gsw_context *context, gsw_factor *factor, int which, int64_t count,
-                               const void *b, int64_t ldb, void *x, int64_t ldx);
-    gsw_status (*factor_unpack)(gsw_context *context, const gsw_factor *factor, int which,
-                                double *const *arrays);
-    void (*factor_close)(gsw_context *context, gsw_factor *factor);
+/* The operations of the Krylov methods between products and solves. */
+typedef struct gsw_krylov_ops {
+    /* See krylov_passes.h. The state is in the backend's memory, and so are the vectors, but not
+     * the list of them. Nothing that changes between iterations is passed by value. */
+    gsw_status (*pass)(gsw_context *context, gsw_pass pass, int64_t n, void *const *vectors,
+                       gsw_krylov_state *state);
 
-    /* Eisenstat's form. split_fill computes the values of *split from the matrix, which has fp64
-     * arrays and none NULL, and from the factor, of kind ILU0, IC0, DILU or SSOR in fp64. SSOR's E
-     * is diag(A) / omega of the matrix as it is now. *fits = 0: the values are of no use, because
-     * left is right and not all of E is positive, or for reasons of the backend. split_apply: t =
-     * U1^-1 v and y = t + L1^-1 (v + K t); the vectors do not overlap.
-     * split_saves_time: against two sweeps and a product with A. */
-    gsw_status (*split_fill)(gsw_context *context, const gsw_factor *factor,
-                             const gsw_matrix *matrix, const gsw_split *split, int *fits);
-    gsw_status (*split_apply)(gsw_context *context, const gsw_split *split, const double *v,
-                              double *t, double *y);
-    int split_saves_time;
+    /* matrix->multiply, and then a pass over each x_j and y_j that updates nothing, with its own
+     * state. The list of states is on the host. If the backend can, it reads x_j and y_j only once.
+     * y_j of a method that has ended may keep its values. DEFAULT: gsw_host_multiply_pass(). */
+    gsw_status (*multiply_pass)(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
+                                int count, double *x, double *y, int64_t stride,
+                                gsw_krylov_state *const *states);
 
+    /* r = b - A x, where each product is complete before it is subtracted. Also computes for the
+     * host x'x, r'r and t't with t = A S x, where S changes signs as change_signs does. *done = 0:
+     * nothing has been done, and the operations above serve as well. DEFAULT: gsw_host_judge(). */
+    gsw_status (*judge)(gsw_context *context, const gsw_matrix *matrix, const double *b,
+                        const double *x, double *r, double sums[3], int *done);
+
+    /* How the host follows a method. ahead: iterations that it queues beyond the one whose end it
+     * waits for. It is 0 where work is done when a call returns, because further iterations would
+     * be wasted. post takes a copy of `count` states, at most GSW_KRYLOV_SYSTEMS, after all work
+     * that has been queued so far. collect waits for that copy and brings it to to[0..count), which
+     * is the same in both calls. A slot, one of GSW_KRYLOV_SLOTS, holds one copy at a time. DEFAULT
+     * in host memory: 0, gsw_host_krylov_post(), gsw_host_krylov_collect(). */
+    int ahead;
+    gsw_status (*post)(gsw_context *context, int slot, int count, const gsw_krylov_state *states,
+                       gsw_krylov_state *to);
+    gsw_status (*collect)(gsw_context *context, int slot, int count, gsw_krylov_state *to);
+} gsw_krylov_ops;
+
+/* Packed factors. */
+typedef struct gsw_factor_ops {
+    /* Allocates factor->packed and fills the sizes in factor->info. */
+    gsw_status (*open)(gsw_context *context, gsw_factor *factor);
+
+    /* (Re)computes the values (`upper` for kind LU only), or queues that. */
+    gsw_status (*fill)(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
+                       const gsw_matrix *upper);
+
+    /* Waits for fill before the first sweep and returns its error. DEFAULT where fill does not
+     * queue: gsw_host_factor_await(). */
+    gsw_status (*await)(gsw_context *context, gsw_factor *factor);
+
+    /* Runs sweep 0 or 1 (for JACOBI: the scaling). */
+    gsw_status (*sweep)(gsw_context *context, gsw_factor *factor, int which, int64_t count,
+                        const void *b, int64_t ldb, void *x, int64_t ldx);
+
+    /* Writes the triangle of sweep 0 or 1 to fp64 arrays in natural order in the backend's memory:
+     * arrays[e] for each offset of the stencil that the triangle has. Rows that are stored with
+     * their reciprocal diagonal are no longer scaled by it; else the diagonal is 1. May be queued.
+     */
+    gsw_status (*unpack)(gsw_context *context, const gsw_factor *factor, int which,
+                         double *const *arrays);
+    void (*close)(gsw_context *context, gsw_factor *factor);
+} gsw_factor_ops;
+
+/* Eisenstat's form. */
+typedef struct gsw_split_ops {
+    /* Computes the values of *split from the matrix, which has fp64 arrays and none NULL, and from
+     * the factor, of kind ILU0, IC0, DILU or SSOR in fp64. SSOR's E is diag(A) / omega of the
+     * matrix as it is now. *fits = 0: the values are of no use, because left is right and not all
+     * of E is positive, or for reasons of the backend. */
+    gsw_status (*fill)(gsw_context *context, const gsw_factor *factor, const gsw_matrix *matrix,
+                       const gsw_split *split, int *fits);
+
+    /* t = U1^-1 v and y = t + L1^-1 (v + K t); the vectors do not overlap. DEFAULT:
+     * gsw_host_split_apply(). */
+    gsw_status (*apply)(gsw_context *context, const gsw_split *split, const double *v, double *t,
+                        double *y);
+    int saves_time; /* against two sweeps and a product with A */
+} gsw_split_ops;
+
+typedef struct gsw_backend_ops {
+    /* Fills context->threads, ->device and ->backend_data. */
+    gsw_status (*open)(gsw_context *context, const gsw_context_options *options);
+    void (*close)(gsw_context *context);
+
+    /* Waits for all work that was started and returns its error, if any. */
+    gsw_status (*synchronize)(gsw_context *context);
+
+    const gsw_memory_ops *memory;
+    const gsw_vector_ops *vector;
+    const gsw_matrix_ops *matrix;
+    const gsw_krylov_ops *krylov;
+    const gsw_factor_ops *factor;
+    const gsw_split_ops *split;
     const gsw_multigrid_ops *multigrid;
-
-    /* Stencil loops with ghost zones. */
-    const struct gsw_relax_ops *relax;
-
+    const struct gsw_relax_ops *relax; /* stencil loops with ghost zones */
     const gsw_link_ops *link;
-
     /* Exact sweeps across processes: `box` where link->on_host, else `slab`. */
     const gsw_box_ops *box;
     const gsw_slab_ops *slab;

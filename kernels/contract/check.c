@@ -14,8 +14,8 @@ gsw_status gsw_csr_check(gsw_context *context, const gsw_csr *csr, int needs_val
     GSW_REQUIRE(context, csr, "csr must not be NULL");
     GSW_REQUIRE(context, csr->index_type == GSW_I32 || csr->index_type == GSW_I64,
                 "csr: index_type %d is not a gsw_itype", (int)csr->index_type);
-    GSW_REQUIRE(context, csr->value_type == GSW_F64 || csr->value_type == GSW_F32,
-                "csr: value_type %d is not a gsw_dtype", (int)csr->value_type);
+    GSW_REQUIRE(context, gsw_is_element(csr->value_type), "csr: value_type %d is not a gsw_dtype",
+                (int)csr->value_type);
     GSW_REQUIRE(context, csr->base == 0 || csr->base == 1, "csr: base must be 0 or 1, not %d",
                 csr->base);
     int64_t most = csr->index_type == GSW_I32 ? INT32_MAX - csr->base : INT64_MAX / 16;
@@ -145,7 +145,7 @@ gsw_status gsw_array_check_on_grid(gsw_context *context, const gsw_grid *grid,
     GSW_TRY(check_stencil(context, stencil));
     GSW_REQUIRE(context, array, "array must not be NULL");
     GSW_REQUIRE(context, array->values, "array: values must not be NULL");
-    GSW_REQUIRE(context, array->value_type == GSW_F64 || array->value_type == GSW_F32,
+    GSW_REQUIRE(context, gsw_is_element(array->value_type),
                 "array: value_type %d is not a gsw_dtype", (int)array->value_type);
     GSW_REQUIRE(context, (unsigned)array->repeat <= GSW_REPEAT_YZ,
                 "array: repeat %d is not a gsw_repeat", (int)array->repeat);
@@ -335,9 +335,9 @@ static gsw_status check_pair(gsw_context *context, int64_t points, size_t size, 
 
 gsw_status gsw_check_vector_type(gsw_context *context, const gsw_matrix *matrix,
                                  gsw_dtype vector_type) {
-    GSW_REQUIRE(context, vector_type == GSW_F64 || vector_type == GSW_F32,
-                "vector_type %d is unknown", (int)vector_type);
-    if (vector_type == GSW_F32 && gsw_matrix_value_type(matrix) == GSW_F64)
+    GSW_REQUIRE(context, gsw_is_element(vector_type), "vector_type %d is unknown",
+                (int)vector_type);
+    if (gsw_dtype_size(gsw_matrix_value_type(matrix)) > gsw_dtype_size(vector_type))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "fp32 vectors need a matrix with fp32 values");
     return GSW_SUCCESS;
@@ -361,7 +361,7 @@ gsw_status gsw_check_vectors(gsw_context *context, int64_t points, gsw_dtype typ
 
 gsw_status gsw_check_place(gsw_context *context, const gsw_vector *vectors, int number) {
     for (int v = 0; v < number; v++)
-        GSW_TRY(context->ops->check_place(context, vectors[v].name, vectors[v].data));
+        GSW_TRY(context->ops->memory->check_place(context, vectors[v].name, vectors[v].data));
     return GSW_SUCCESS;
 }
 
@@ -370,7 +370,7 @@ gsw_status gsw_matrix_check_kind(gsw_context *context, const gsw_matrix *matrix)
                                         [GSW_KIND_ARRAYS] = "stencil arrays",
                                         [GSW_KIND_REPEAT] = "arrays whose values repeat"};
     const gsw_matrix_kind kind = gsw_matrix_kind_of(matrix);
-    return context->ops->kinds >> kind & 1
+    return context->ops->matrix->kinds >> kind & 1
                ? GSW_SUCCESS
                : gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                           "matrix: it is %s, which this backend does not take; "

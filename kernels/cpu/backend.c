@@ -391,10 +391,7 @@ static const gsw_box_ops box_ops = {
  */
 
 const gsw_backend_ops *gsw_backend_cpu(void) {
-    static const gsw_backend_ops operations = {
-        .open = cpu_open,
-        .close = gsw_host_close,
-        .synchronize = gsw_host_synchronize,
+    static const gsw_memory_ops memory = {
         .alloc = cpu_alloc,
         .release = gsw_host_release,
         .reserve = cpu_alloc,
@@ -402,8 +399,9 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .upload = gsw_host_transfer,
         .download = gsw_host_transfer,
         .set = gsw_host_set,
-        .kinds = 1 << GSW_KIND_CSR | 1 << GSW_KIND_ARRAYS | 1 << GSW_KIND_REPEAT,
         .check_place = gsw_host_check_place,
+    };
+    static const gsw_vector_ops vector = {
         .fill = cpu_fill,
         .copy = cpu_copy,
         .axpby = cpu_axpby,
@@ -412,25 +410,45 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .change_signs = cpu_change_signs,
         .project = cpu_project,
         .subtract = cpu_subtract,
-        .krylov_pass = cpu_krylov_pass,
-        .multiply = cpu_multiply,
-        .multiply_pass = gsw_host_multiply_pass,
-        .judge = gsw_host_judge,
-        .krylov_ahead = 0,
-        .krylov_post = gsw_host_krylov_post,
-        .krylov_collect = gsw_host_krylov_collect,
+    };
+    static const gsw_matrix_ops matrix = {
+        .kinds = 1 << GSW_KIND_CSR | 1 << GSW_KIND_ARRAYS | 1 << GSW_KIND_REPEAT,
         .validate = gsw_matrix_validate_host,
         .spmv = cpu_spmv,
+        .multiply = cpu_multiply,
         .couple = cpu_couple,
         .sptrsv = cpu_sptrsv,
-        .factor_open = cpu_factor_open,
-        .factor_fill = gsw_cpu_factor_fill,
-        .factor_await = gsw_host_factor_await,
-        .factor_sweep = gsw_cpu_factor_sweep,
-        .factor_unpack = gsw_cpu_factor_unpack,
-        .factor_close = cpu_factor_close,
-        .split_fill = gsw_cpu_split_fill,
-        .split_apply = gsw_host_split_apply,
+    };
+    static const gsw_krylov_ops krylov = {
+        .pass = cpu_krylov_pass,
+        .multiply_pass = gsw_host_multiply_pass,
+        .judge = gsw_host_judge,
+        .ahead = 0,
+        .post = gsw_host_krylov_post,
+        .collect = gsw_host_krylov_collect,
+    };
+    static const gsw_factor_ops factor = {
+        .open = cpu_factor_open,
+        .fill = gsw_cpu_factor_fill,
+        .await = gsw_host_factor_await,
+        .sweep = gsw_cpu_factor_sweep,
+        .unpack = gsw_cpu_factor_unpack,
+        .close = cpu_factor_close,
+    };
+    static const gsw_split_ops split = {
+        .fill = gsw_cpu_split_fill,
+        .apply = gsw_host_split_apply,
+    };
+    static const gsw_backend_ops operations = {
+        .open = cpu_open,
+        .close = gsw_host_close,
+        .synchronize = gsw_host_synchronize,
+        .memory = &memory,
+        .vector = &vector,
+        .matrix = &matrix,
+        .krylov = &krylov,
+        .factor = &factor,
+        .split = &split,
         .multigrid = &gsw_cpu_multigrid_ops,
         .relax = &gsw_cpu_relax_ops,
         .link = &gsw_host_link,

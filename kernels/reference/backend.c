@@ -29,10 +29,7 @@ static const gsw_box_ops box_ops = {
     .bands = bands, .eliminate = gsw_reference_eliminate_bands, .sweep = gsw_reference_sweep_bands};
 
 const gsw_backend_ops *gsw_backend_reference(void) {
-    static const gsw_backend_ops operations = {
-        .open = reference_open,
-        .close = gsw_host_close,
-        .synchronize = gsw_host_synchronize,
+    static const gsw_memory_ops memory = {
         .alloc = gsw_host_alloc,
         .release = gsw_host_release,
         .reserve = gsw_host_alloc,
@@ -40,8 +37,9 @@ const gsw_backend_ops *gsw_backend_reference(void) {
         .upload = gsw_host_transfer,
         .download = gsw_host_transfer,
         .set = gsw_host_set,
-        .kinds = 1 << GSW_KIND_CSR | 1 << GSW_KIND_ARRAYS | 1 << GSW_KIND_REPEAT,
         .check_place = gsw_host_check_place,
+    };
+    static const gsw_vector_ops vector = {
         .fill = gsw_reference_fill,
         .copy = gsw_reference_copy,
         .axpby = gsw_reference_axpby,
@@ -50,24 +48,44 @@ const gsw_backend_ops *gsw_backend_reference(void) {
         .change_signs = gsw_reference_change_signs,
         .project = gsw_reference_project,
         .subtract = gsw_reference_subtract,
-        .krylov_pass = gsw_reference_krylov_pass,
-        .multiply = gsw_reference_multiply,
-        .multiply_pass = gsw_host_multiply_pass,
-        .judge = gsw_host_judge,
-        .krylov_post = gsw_host_krylov_post,
-        .krylov_collect = gsw_host_krylov_collect,
+    };
+    static const gsw_matrix_ops matrix = {
+        .kinds = 1 << GSW_KIND_CSR | 1 << GSW_KIND_ARRAYS | 1 << GSW_KIND_REPEAT,
         .validate = gsw_matrix_validate_host,
         .spmv = gsw_reference_spmv,
+        .multiply = gsw_reference_multiply,
         .couple = gsw_reference_couple,
         .sptrsv = gsw_reference_sptrsv,
-        .factor_open = gsw_reference_factor_open,
-        .factor_fill = gsw_reference_factor_fill,
-        .factor_await = gsw_host_factor_await,
-        .factor_sweep = gsw_reference_factor_sweep,
-        .factor_unpack = gsw_reference_factor_unpack,
-        .factor_close = gsw_reference_factor_close,
-        .split_fill = gsw_reference_split_fill,
-        .split_apply = gsw_host_split_apply,
+    };
+    static const gsw_krylov_ops krylov = {
+        .pass = gsw_reference_krylov_pass,
+        .multiply_pass = gsw_host_multiply_pass,
+        .judge = gsw_host_judge,
+        .post = gsw_host_krylov_post,
+        .collect = gsw_host_krylov_collect,
+    };
+    static const gsw_factor_ops factor = {
+        .open = gsw_reference_factor_open,
+        .fill = gsw_reference_factor_fill,
+        .await = gsw_host_factor_await,
+        .sweep = gsw_reference_factor_sweep,
+        .unpack = gsw_reference_factor_unpack,
+        .close = gsw_reference_factor_close,
+    };
+    static const gsw_split_ops split = {
+        .fill = gsw_reference_split_fill,
+        .apply = gsw_host_split_apply,
+    };
+    static const gsw_backend_ops operations = {
+        .open = reference_open,
+        .close = gsw_host_close,
+        .synchronize = gsw_host_synchronize,
+        .memory = &memory,
+        .vector = &vector,
+        .matrix = &matrix,
+        .krylov = &krylov,
+        .factor = &factor,
+        .split = &split,
         .multigrid = &gsw_reference_multigrid_ops,
         .relax = &gsw_reference_relax_ops,
         .link = &gsw_host_link,

@@ -92,10 +92,10 @@ gsw_status gsw_host_multiply_pass(gsw_context *context, const gsw_matrix *matrix
                                   gsw_krylov_state *const *states) {
     const gsw_backend_ops *ops = context->ops;
     const gsw_grid *g = &matrix->grid;
-    GSW_TRY(ops->multiply(context, matrix, count, x, y, stride));
+    GSW_TRY(ops->matrix->multiply(context, matrix, count, x, y, stride));
     for (int j = 0; j < count; j++)
-        GSW_TRY(ops->krylov_pass(context, pass, g->nx * g->ny * g->nz,
-                                 (void *[]){x + j * stride, y + j * stride}, states[j]));
+        GSW_TRY(ops->krylov->pass(context, pass, g->nx * g->ny * g->nz,
+                                  (void *[]){x + j * stride, y + j * stride}, states[j]));
     return GSW_SUCCESS;
 }
 
@@ -105,8 +105,8 @@ gsw_status gsw_host_split_apply(gsw_context *context, const gsw_split *split, co
     const gsw_backend_ops *ops = context->ops;
     gsw_factor *parts = split->parts;
     const int64_t n = parts->points;
-    GSW_TRY(ops->factor_sweep(context, parts, 1, 1, v, n, t, n));
-    GSW_TRY(ops->add_scaled(context, n, split->k, t, v, y));
-    GSW_TRY(ops->factor_sweep(context, parts, 0, 1, y, n, y, n));
-    return ops->axpby(context, n, 1, t, 1, y);
+    GSW_TRY(ops->factor->sweep(context, parts, 1, 1, v, n, t, n));
+    GSW_TRY(ops->vector->add_scaled(context, n, split->k, t, v, y));
+    GSW_TRY(ops->factor->sweep(context, parts, 0, 1, y, n, y, n));
+    return ops->vector->axpby(context, n, 1, t, 1, y);
 }

@@ -1,6 +1,7 @@
 /* relax.c: the plain sweep of stencil loops, which the kernels equal, bit by bit where the
  * processor fuses multiply-adds. A tile is the whole grid, and a pass is one sweep. */
 #include "reference/relax.h"
+#include "common/arrays.h"
 #include "contract/context.h"
 #include "reference/reference.h"
 #include "reference/rows.h"

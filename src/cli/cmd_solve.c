@@ -130,11 +130,11 @@ static int watch(void *user, int64_t iteration, double residual) {
 }
 
 static gsw_precond precond_named(const char *name) {
-    int precond = GSW_PRECOND_AUTO;
-    while (precond < GSW_PRECOND_MULTIGRID &&
-           strcmp(gsw_precond_name((gsw_precond)precond), name) != 0)
-        precond++;
-    return (gsw_precond)precond;
+    for (int precond = GSW_PRECOND_AUTO;; precond++) {
+        const char *known = gsw_precond_name((gsw_precond)precond);
+        if (strcmp(known, name) == 0 || strcmp(known, "unknown") == 0)
+            return (gsw_precond)precond; /* the library refuses one that it does not know */
+    }
 }
 
 static gsw_status make_solver(const cli_options *options, cli_solve *job) {

@@ -18,19 +18,19 @@ gsw_status gsw_memory_alloc(gsw_context *context, size_t bytes, void **pointer) 
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     if (bytes > PTRDIFF_MAX)
         return gsw_fail(context, GSW_ERROR_OUT_OF_MEMORY, "no memory for %zu bytes", bytes);
-    return context->ops->alloc(context, bytes, pointer);
+    return context->ops->memory->alloc(context, bytes, pointer);
 }
 
 void gsw_memory_free(gsw_context *context, void *pointer) {
     if (context != NULL && pointer != NULL)
-        context->ops->release(context, pointer);
+        context->ops->memory->release(context, pointer);
 }
 
 gsw_status gsw_memory_upload(gsw_context *context, void *to, const void *from_host, size_t bytes) {
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, to != NULL || bytes == 0, "to is NULL");
     GSW_REQUIRE(context, from_host != NULL || bytes == 0, "from_host is NULL");
-    return bytes == 0 ? GSW_SUCCESS : context->ops->upload(context, to, from_host, bytes);
+    return bytes == 0 ? GSW_SUCCESS : context->ops->memory->upload(context, to, from_host, bytes);
 }
 
 gsw_status gsw_memory_download(gsw_context *context, void *to_host, const void *from,
@@ -40,14 +40,14 @@ gsw_status gsw_memory_download(gsw_context *context, void *to_host, const void *
     GSW_REQUIRE(context, from != NULL || bytes == 0, "from is NULL");
     /* With 0 bytes it still reports the errors of earlier solves. */
     return bytes == 0 ? context->ops->synchronize(context)
-                      : context->ops->download(context, to_host, from, bytes);
+                      : context->ops->memory->download(context, to_host, from, bytes);
 }
 
 gsw_status gsw_memory_set(gsw_context *context, void *pointer, int value, size_t bytes) {
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, pointer != NULL || bytes == 0, "pointer is NULL");
     GSW_REQUIRE(context, value >= 0 && value <= 255, "value is %d; it must be in 0..255", value);
-    return bytes == 0 ? GSW_SUCCESS : context->ops->set(context, pointer, value, bytes);
+    return bytes == 0 ? GSW_SUCCESS : context->ops->memory->set(context, pointer, value, bytes);
 }
 
 /* ---- matrices ---- */
@@ -98,7 +98,7 @@ static gsw_status upload_repeated(gsw_context *context, const gsw_matrix *from, 
 static gsw_status upload_stencil(gsw_context *context, const gsw_matrix *from, gsw_matrix *to) {
     const int32_t count = from->stencil.count;
     const void **values;
-    if (!(context->ops->kinds >> GSW_KIND_REPEAT & 1))
+    if (!(context->ops->matrix->kinds >> GSW_KIND_REPEAT & 1))
         to->array.repeat = GSW_REPEAT_NONE;
     GSW_TRY(gsw_alloc(context, (size_t)count, sizeof *values, "the pointers to stencil arrays",
                       (void **)&values));

@@ -23,7 +23,7 @@ gsw_status gsw_try_vector(gsw_context *context, int64_t points) {
 
 void gsw_unreserve(gsw_context *context, void *pointer) {
     if (pointer)
-        context->ops->unreserve(context, pointer);
+        context->ops->memory->unreserve(context, pointer);
 }
 
 gsw_status gsw_reserve_vector(gsw_context *context, int64_t points, double **vector) {
@@ -31,7 +31,7 @@ gsw_status gsw_reserve_vector(gsw_context *context, int64_t points, double **vec
     void *memory;
     *vector = NULL;
     GSW_TRY(gsw_vector_bytes(context, points, &bytes));
-    GSW_TRY(context->ops->reserve(context, bytes, &memory));
+    GSW_TRY(context->ops->memory->reserve(context, bytes, &memory));
     *vector = memory;
     return GSW_SUCCESS;
 }
@@ -42,7 +42,7 @@ gsw_status gsw_reserve_counted(gsw_context *context, size_t count, size_t size, 
     if (!gsw_mul_size(count, size, &total))
         return gsw_fail(context, GSW_ERROR_OVERFLOW, "an array of %zu values exceeds 64-bit sizes",
                         count);
-    GSW_TRY(context->ops->reserve(context, total, pointer));
+    GSW_TRY(context->ops->memory->reserve(context, total, pointer));
     *bytes += (int64_t)total;
     return GSW_SUCCESS;
 }

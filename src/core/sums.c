@@ -10,6 +10,6 @@ gsw_status gsw_context_sum(gsw_context *context, int count, double *values) {
 
 gsw_status gsw_dot(gsw_context *context, int64_t n, const double *x, const double *y,
                    double *result) {
-    GSW_TRY(context->ops->dot(context, n, x, y, result));
+    GSW_TRY(context->ops->vector->dot(context, n, x, y, result));
     return gsw_context_sum(context, 1, result);
 }

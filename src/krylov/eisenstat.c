@@ -94,7 +94,7 @@ static int applies(const gsw_krylov_run *run, const gsw_krylov_method *method,
     const gsw_backend_ops *ops = run->context->ops;
     const int64_t wish = run->options.eisenstat;
     const int by_itself = /* not measured for GMRES */
-        wish == GSW_EISENSTAT_AUTO && ops->split_saves_time && method != &gsw_gmres_method;
+        wish == GSW_EISENSTAT_AUTO && ops->split->saves_time && method != &gsw_gmres_method;
     return (by_itself || wish == GSW_EISENSTAT_ALWAYS) && run->options.norm == GSW_NORM_TRUE &&
            run->options.nullspace == GSW_NULLSPACE_NONE && run->context->sum == NULL &&
            method != &gsw_richardson_method &&
@@ -110,7 +110,7 @@ static int applies(const gsw_krylov_run *run, const gsw_krylov_method *method,
 /* y = B x. */
 static gsw_status apply(void *user, gsw_context *context, const double *x, double *y) {
     const split_form *f = user;
-    return context->ops->split_apply(context, &f->split, x, own_vector(f, SCRATCH), y);
+    return context->ops->split->apply(context, &f->split, x, own_vector(f, SCRATCH), y);
 }
 
 static gsw_status fill(const gsw_krylov_run *run, const gsw_factor *factor, split_form *f,
@@ -127,7 +127,7 @@ static gsw_status fill(const gsw_krylov_run *run, const gsw_factor *factor, spli
     split->right = f->vectors + spacing;
     split->left = symmetric ? split->right : NULL;
     GSW_TRY(gsw_packed_open(context, matrix, &options, 0, &split->parts));
-    return context->ops->split_fill(context, factor, matrix, split, fits);
+    return context->ops->split->fill(context, factor, matrix, split, fits);
 }
 
 static gsw_status enter(gsw_krylov_system *system, gsw_krylov_member *m, gsw_krylov_next *next);
@@ -183,8 +183,8 @@ static gsw_status to_form(const split_form *f, double *r) {
     const gsw_backend_ops *ops = run->context->ops;
     const gsw_split *split = &f->split;
     if (split->left != NULL)
-        GSW_TRY(ops->add_scaled(run->context, run->n, split->left, r, NULL, r));
-    return ops->factor_sweep(run->context, split->parts, 0, 1, r, run->n, r, run->n);
+        GSW_TRY(ops->vector->add_scaled(run->context, run->n, split->left, r, NULL, r));
+    return ops->factor->sweep(run->context, split->parts, 0, 1, r, run->n, r, run->n);
 }
 
 /* x = x0 + T^-1 U1^-1 x^, with t as scratch; x0 may be NULL: 0. x may be t, and t may be x^. */
@@ -193,8 +193,8 @@ static gsw_status from_form(const split_form *f, const double *x_hat, double *t,
     const gsw_krylov_run *run = &f->member->user;
     const gsw_backend_ops *ops = run->context->ops;
     const gsw_split *split = &f->split;
-    GSW_TRY(ops->factor_sweep(run->context, split->parts, 1, 1, x_hat, run->n, t, run->n));
-    return ops->add_scaled(run->context, run->n, split->right, t, x0, x);
+    GSW_TRY(ops->factor->sweep(run->context, split->parts, 1, 1, x_hat, run->n, t, run->n));
+    return ops->vector->add_scaled(run->context, run->n, split->right, t, x0, x);
 }
 
 /* The user's x, from that of the form. */
@@ -212,8 +212,8 @@ static gsw_status compare(const split_form *f, int *same) {
     const double scale = kind->kind == GSW_SSOR ? 2 - kind->omega : 1;
     double *v = gsw_krylov_vector(run, 0), *z = gsw_krylov_vector(run, 1);
     double *y = gsw_krylov_vector(run, 2), difference, size;
-    GSW_TRY(ops->fill(run->context, run->n, 1, z));
-    GSW_TRY(ops->change_signs(run->context, run->n, z, v));
+    GSW_TRY(ops->vector->fill(run->context, run->n, 1, z));
+    GSW_TRY(ops->vector->change_signs(run->context, run->n, z, v));
     GSW_TRY(gsw_krylov_precondition(&run, 1, v, z));
     GSW_TRY(to_form(f, v));
     GSW_TRY(from_form(f, v, v, NULL, y));
@@ -250,7 +250,7 @@ static gsw_status go_back(split_form *f) {
     gsw_krylov_run *run = &f->member->user;
     f->member->known = 0;
     return f->start != NULL ? gsw_krylov_copy(run, f->start, run->x)
-                            : run->context->ops->fill(run->context, run->n, 0, run->x);
+                            : run->context->ops->vector->fill(run->context, run->n, 0, run->x);
 }
 
 /* Leaves the form, with x0 in place of an x that is worse: where vectors have grown far beyond b,
@@ -301,7 +301,7 @@ static gsw_status begin(split_form *f, double share, gsw_krylov_next *next) {
         inner->options.max_iterations = end;
     else
         inner->options.max_iterations = run->options.max_iterations;
-    GSW_TRY(run->context->ops->fill(run->context, run->n, 0, inner->x));
+    GSW_TRY(run->context->ops->vector->fill(run->context, run->n, 0, inner->x));
     if (!(f->norm > 0 && isfinite(f->norm)))
         return give_up(f);
     aim(f, share);

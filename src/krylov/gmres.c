@@ -45,7 +45,7 @@ static gsw_status allocate(gsw_krylov_run *run, gmres *m) {
     m->sine = m->cosine + rows;
     m->right_hand = m->sine + rows;
     m->solution = m->right_hand + rows;
-    GSW_TRY(run->context->ops->reserve(run->context, rows * sizeof(double), &memory));
+    GSW_TRY(run->context->ops->memory->reserve(run->context, rows * sizeof(double), &memory));
     m->coefficients = memory;
     return GSW_SUCCESS;
 }
@@ -62,7 +62,7 @@ static gsw_status orthogonalise(gsw_krylov_run *run, const gmres *m, int64_t k, 
     double *w = basis(run, k + 1), *c = m->coefficients;
     GSW_TRY(gsw_krylov_products(run, count, basis(run, 0), w, c));
     GSW_TRY(gsw_krylov_subtract(run, count, c, basis(run, 0), w, c + count));
-    GSW_TRY(ops->download(run->context, column, c, (size_t)(count + 1) * sizeof *c));
+    GSW_TRY(ops->memory->download(run->context, column, c, (size_t)(count + 1) * sizeof *c));
     for (int64_t j = 0; j <= k; j++)
         GSW_TRY(gsw_krylov_finite(run, "a coefficient of the basis", column[j]));
     column[k + 1] = sqrt(column[k + 1]);
@@ -165,10 +165,10 @@ static gsw_status update_solution(gsw_krylov_run *run, gmres *m, int64_t steps) 
         /* With the opposite sign, because the vectors are subtracted. */
         m->solution[k] = -y / m->columns[k * (m->restart + 1) + k];
     }
-    GSW_TRY(ops->upload(run->context, c, m->solution, (size_t)steps * sizeof *c));
-    GSW_TRY(ops->fill(run->context, run->n, 0, sum));
-    GSW_TRY(
-        ops->subtract(run->context, run->n, steps, c, basis(run, 0), run->stride, sum, c + steps));
+    GSW_TRY(ops->memory->upload(run->context, c, m->solution, (size_t)steps * sizeof *c));
+    GSW_TRY(ops->vector->fill(run->context, run->n, 0, sum));
+    GSW_TRY(ops->vector->subtract(run->context, run->n, steps, c, basis(run, 0), run->stride, sum,
+                                  c + steps));
     if (gsw_krylov_right(run))
         GSW_TRY(gsw_krylov_precondition(&run, 1, sum, sum));
     return gsw_krylov_axpby(run, 1, sum, 1, run->x);

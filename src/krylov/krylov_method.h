@@ -209,7 +209,8 @@ gsw_status gsw_krylov_norm(gsw_krylov_run *run, const double *x, double *norm);
 /* The sums of these values, in host memory, over all processes. */
 gsw_status gsw_krylov_sum(gsw_krylov_run *run, int count, double *values);
 
-/* ops->project and ops->subtract over the points of all processes, for vectors of this run. */
+/* ops->vector->project and ops->vector->subtract over the points of all processes, for vectors of
+ * this run. */
 gsw_status gsw_krylov_products(gsw_krylov_run *run, int64_t count, const double *x, const double *y,
                                double *products);
 gsw_status gsw_krylov_subtract(gsw_krylov_run *run, int64_t count, const double *c, const double *x,

@@ -46,7 +46,7 @@ static int64_t ahead(const gsw_krylov_queue *queue) {
     for (int p = 0; p < queue->count; p++)
         if (queue->place[p].limit > limit)
             limit = queue->place[p].limit;
-    return queue->queued > limit ? 0 : queue->context->ops->krylov_ahead;
+    return queue->queued > limit ? 0 : queue->context->ops->krylov->ahead;
 }
 
 /* Whether a round has ended, by the copies that the host awaits. */
@@ -56,7 +56,7 @@ static gsw_status examine(gsw_krylov_queue *queue, int *place) {
     for (; queue->seen < queue->queued - ahead(queue); queue->seen++, queue->collected = 0) {
         const int slot = (int)(queue->seen % GSW_KRYLOV_SLOTS);
         if (!queue->collected)
-            GSW_TRY(ops->krylov_collect(queue->context, slot, queue->width, queue->copy[slot]));
+            GSW_TRY(ops->krylov->collect(queue->context, slot, queue->width, queue->copy[slot]));
         queue->collected = 1;
         for (int p = 0; p < queue->count; p++) {
             const gsw_krylov_place *at = &queue->place[p];
@@ -84,7 +84,7 @@ static gsw_status begin(gsw_krylov_queue *queue, gsw_krylov_place *at) {
     at->since = queue->queued;
     at->limit = queue->queued + run->options.max_iterations - run->iterations;
     run->state = queue->states + at->state;
-    GSW_TRY(queue->context->ops->upload(queue->context, run->state, &first, sizeof first));
+    GSW_TRY(queue->context->ops->memory->upload(queue->context, run->state, &first, sizeof first));
     return queue->method->start(run);
 }
 
@@ -101,8 +101,8 @@ static gsw_status advance(gsw_krylov_queue *queue) {
             GSW_TRY(begin(queue, &queue->place[p]));
     }
     const int slot = (int)(queue->queued++ % GSW_KRYLOV_SLOTS);
-    return queue->context->ops->krylov_post(queue->context, slot, queue->width, queue->states,
-                                            queue->copy[slot]);
+    return queue->context->ops->krylov->post(queue->context, slot, queue->width, queue->states,
+                                             queue->copy[slot]);
 }
 
 /* Iterates until a method ends by itself. */
@@ -150,9 +150,9 @@ gsw_status gsw_krylov_queue_resume(gsw_krylov_queue *queue, int place) {
     run->reached = 0;
     at->since = queue->queued; /* earlier copies have the end that is taken back */
     at->limit = queue->queued + run->options.max_iterations - run->iterations;
-    GSW_TRY(ops->download(queue->context, &state, run->state, sizeof state));
+    GSW_TRY(ops->memory->download(queue->context, &state, run->state, sizeof state));
     gsw_krylov_resume(&state, run->checked, run->target);
-    GSW_TRY(ops->upload(queue->context, run->state, &state, sizeof state));
+    GSW_TRY(ops->memory->upload(queue->context, run->state, &state, sizeof state));
     return queue->method->rest != NULL ? queue->method->rest(run) : GSW_SUCCESS;
 }
 
@@ -177,8 +177,8 @@ gsw_status gsw_krylov_queue_open(gsw_krylov_queue *queue, const gsw_krylov_metho
         queue->place[p].state = p;
     if (method->iterate == NULL)
         return GSW_SUCCESS;
-    GSW_TRY(
-        run->context->ops->reserve(run->context, (size_t)width * sizeof *states, (void **)&states));
+    GSW_TRY(run->context->ops->memory->reserve(run->context, (size_t)width * sizeof *states,
+                                               (void **)&states));
     queue->states = states;
     return GSW_SUCCESS;
 }

@@ -134,7 +134,7 @@ gsw_status gsw_krylov_check(gsw_krylov_run *run, double norm) {
 static gsw_status look_at_constants(gsw_krylov_run *run, int *constants, double *trace) {
     double *ones = gsw_krylov_vector(run, 0), *scratch = gsw_krylov_vector(run, 1);
     double *terms = gsw_krylov_vector(run, 2), product, size;
-    GSW_TRY(run->context->ops->fill(run->context, run->n, 1.0, ones));
+    GSW_TRY(run->context->ops->vector->fill(run->context, run->n, 1.0, ones));
     GSW_TRY(gsw_krylov_cancellation(run, ones, scratch, terms, &product, &size));
     *constants = size > 0 && gsw_krylov_vanishes(product, size);
     return gsw_krylov_dot(run, scratch, terms, trace);
@@ -231,7 +231,7 @@ static gsw_status take_best(gsw_krylov_run *run) {
     if (norm < run->reference) /* false for NaN */
         return GSW_SUCCESS;
     run->x_is_zero = 1;
-    return run->context->ops->fill(run->context, run->n, 0, run->x);
+    return run->context->ops->vector->fill(run->context, run->n, 0, run->x);
 }
 
 /* The message of a norm beyond the limit, or of a value that is not finite. */
@@ -317,7 +317,7 @@ gsw_status gsw_krylov_make_shadow(gsw_krylov_run *run, const double *r, double *
         return gsw_krylov_copy(run, r, shadow);
     GSW_TRY(gsw_krylov_norm(run, r, &norm));
     GSW_TRY(gsw_krylov_sum(run, 1, &points));
-    GSW_TRY(ops->fill(run->context, run->n, norm / sqrt(points), shadow));
-    GSW_TRY(ops->change_signs(run->context, run->n, shadow, shadow));
+    GSW_TRY(ops->vector->fill(run->context, run->n, norm / sqrt(points), shadow));
+    GSW_TRY(ops->vector->change_signs(run->context, run->n, shadow, shadow));
     return gsw_krylov_axpby(run, 1, r, 1, shadow);
 }

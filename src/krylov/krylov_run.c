@@ -26,9 +26,9 @@ static gsw_status sum_in_place(gsw_krylov_run *run, int64_t count, double *value
     for (int64_t i = 0; i < count && run->context->sum != NULL; i += MOST) {
         const int now = (int)(count - i < MOST ? count - i : MOST);
         const size_t bytes = (size_t)now * sizeof *some;
-        GSW_TRY(ops->download(run->context, some, values + i, bytes));
+        GSW_TRY(ops->memory->download(run->context, some, values + i, bytes));
         GSW_TRY(gsw_krylov_sum(run, now, some));
-        GSW_TRY(ops->upload(run->context, values + i, some, bytes));
+        GSW_TRY(ops->memory->upload(run->context, values + i, some, bytes));
     }
     return GSW_SUCCESS;
 }
@@ -50,10 +50,10 @@ static gsw_status end_pass(gsw_krylov_run *run, gsw_pass pass) {
     gsw_krylov_state state;
     if (run->context->sum == NULL || count == 0)
         return GSW_SUCCESS;
-    GSW_TRY(ops->download(run->context, &state, run->state, sizeof state));
+    GSW_TRY(ops->memory->download(run->context, &state, run->state, sizeof state));
     GSW_TRY(sum_pass(run, count, &state));
     gsw_krylov_step(&state, pass, state.sums);
-    return ops->upload(run->context, run->state, &state, sizeof state);
+    return ops->memory->upload(run->context, run->state, &state, sizeof state);
 }
 
 /* ---- Products and solves ---- */
@@ -71,8 +71,9 @@ gsw_status gsw_krylov_multiply(gsw_krylov_run *const *runs, int count, const dou
     const gsw_operator *op = runs[0]->system->op;
     const int64_t ld = runs[0]->spacing;
     if (op->apply == NULL && count > 1)
-        return end_all(runs, count,
-                       op->context->ops->multiply(op->context, &op->matrix, count, x, y, ld), y);
+        return end_all(
+            runs, count,
+            op->context->ops->matrix->multiply(op->context, &op->matrix, count, x, y, ld), y);
     for (int i = 0; i < count; i++)
         GSW_TRY(
             end_all(runs + i, 1, gsw_operator_multiply(op, x + i * ld, y + i * ld), y + i * ld));
@@ -90,8 +91,8 @@ gsw_status gsw_krylov_multiply_pass(gsw_krylov_run *const *runs, int count, gsw_
         for (int i = 0; i < count; i++)
             states[i] = runs[i]->state;
         GSW_TRY(end_all(runs, count,
-                        op->context->ops->multiply_pass(op->context, &op->matrix, pass, count, x, y,
-                                                        ld, states),
+                        op->context->ops->krylov->multiply_pass(op->context, &op->matrix, pass,
+                                                                count, x, y, ld, states),
                         y));
     } else {
         GSW_TRY(gsw_krylov_multiply(runs, count, x, y));
@@ -157,7 +158,7 @@ gsw_status gsw_krylov_side_residual(gsw_krylov_run *run, double *r) {
 gsw_status gsw_krylov_pass(gsw_krylov_run *run, gsw_pass pass, void *const *vectors) {
     if (gsw_pass_shapes[pass].products > 0)
         run->checked = pass;
-    GSW_TRY(run->context->ops->krylov_pass(run->context, pass, run->n, vectors, run->state));
+    GSW_TRY(run->context->ops->krylov->pass(run->context, pass, run->n, vectors, run->state));
     return end_pass(run, pass);
 }
 
@@ -171,20 +172,20 @@ gsw_status gsw_krylov_each(gsw_krylov_run *const *runs, int count,
 gsw_status gsw_krylov_products(gsw_krylov_run *run, int64_t count, const double *x, const double *y,
                                double *products) {
     gsw_context *context = run->context;
-    GSW_TRY(context->ops->project(context, run->n, count, x, run->stride, y, products));
+    GSW_TRY(context->ops->vector->project(context, run->n, count, x, run->stride, y, products));
     return sum_in_place(run, count, products);
 }
 
 gsw_status gsw_krylov_subtract(gsw_krylov_run *run, int64_t count, const double *c, const double *x,
                                double *y, double *square) {
     gsw_context *context = run->context;
-    GSW_TRY(context->ops->subtract(context, run->n, count, c, x, run->stride, y, square));
+    GSW_TRY(context->ops->vector->subtract(context, run->n, count, c, x, run->stride, y, square));
     return sum_in_place(run, 1, square);
 }
 
 gsw_status gsw_krylov_terms(gsw_krylov_run *run, const double *v, double *scratch, double *terms,
                             double *size) {
-    GSW_TRY(run->context->ops->change_signs(run->context, run->n, v, scratch));
+    GSW_TRY(run->context->ops->vector->change_signs(run->context, run->n, v, scratch));
     GSW_TRY(outside(run, gsw_operator_multiply(run->system->op, scratch, terms)));
     return gsw_krylov_norm(run, terms, size);
 }
@@ -209,15 +210,15 @@ int gsw_krylov_vanishes(double product, double size) {
 }
 
 gsw_status gsw_krylov_copy(gsw_krylov_run *run, const double *x, double *y) {
-    return run->context->ops->copy(run->context, run->n, x, y);
+    return run->context->ops->vector->copy(run->context, run->n, x, y);
 }
 
 gsw_status gsw_krylov_axpby(gsw_krylov_run *run, double a, const double *x, double b, double *y) {
-    return run->context->ops->axpby(run->context, run->n, a, x, b, y);
+    return run->context->ops->vector->axpby(run->context, run->n, a, x, b, y);
 }
 
 gsw_status gsw_krylov_dot(gsw_krylov_run *run, const double *x, const double *y, double *result) {
-    GSW_TRY(run->context->ops->dot(run->context, run->n, x, y, result));
+    GSW_TRY(run->context->ops->vector->dot(run->context, run->n, x, y, result));
     return gsw_krylov_sum(run, 1, result);
 }
 

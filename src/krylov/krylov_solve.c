@@ -155,7 +155,7 @@ static gsw_status allocate_vectors(solver *s) {
         return gsw_fail(common->context, GSW_ERROR_OVERFLOW,
                         "%lld work vectors of %lld points exceed 64-bit sizes", (long long)count,
                         (long long)common->n);
-    GSW_TRY(common->context->ops->reserve(common->context, bytes + scalars, &memory));
+    GSW_TRY(common->context->ops->memory->reserve(common->context, bytes + scalars, &memory));
     s->memory = memory;
     common->null_sums = s->memory + count * common->spacing;
     return GSW_SUCCESS;

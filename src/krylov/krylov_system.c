@@ -25,7 +25,7 @@ static gsw_status solve_zero(gsw_krylov_run *run) {
     int small;
     GSW_TRY(gsw_krylov_underflows(run, run->b, 0, gsw_krylov_vector(run, 0), &small));
     return small ? underflows(run, GSW_NORM_TRUE)
-                 : run->context->ops->fill(run->context, run->n, 0.0, run->x);
+                 : run->context->ops->vector->fill(run->context, run->n, 0.0, run->x);
 }
 
 /* Sets the norm that rtol refers to, and what is to be reached. */
@@ -62,7 +62,8 @@ static gsw_status begin(gsw_krylov_member *m, double given, gsw_krylov_next *nex
     *next = GSW_NEXT_BEGIN;
     if (m->b_norm != 0 && !gone)
         return set_reference(run, m->b_norm);
-    GSW_TRY(gone ? run->context->ops->fill(run->context, run->n, 0.0, run->x) : solve_zero(run));
+    GSW_TRY(gone ? run->context->ops->vector->fill(run->context, run->n, 0.0, run->x)
+                 : solve_zero(run));
     result->residual = result->recurrence = 0;
     result->converged = 1;
     *next = GSW_NEXT_END;
@@ -102,7 +103,7 @@ static gsw_status make_null_vector(gsw_krylov_run *run, double *v) {
     double length, points = (double)run->n;
     GSW_TRY(gsw_krylov_sum(run, 1, &points));
     if (run->options.nullspace == GSW_NULLSPACE_CONSTANT)
-        return run->context->ops->fill(run->context, run->n, 1 / sqrt(points), v);
+        return run->context->ops->vector->fill(run->context, run->n, 1 / sqrt(points), v);
     GSW_TRY(gsw_krylov_norm(run, given, &length));
     GSW_REQUIRE(run->context, isfinite(length) && length > 0,
                 "null_vector has the length %g; it must be finite and not zero, and its square "
@@ -182,7 +183,7 @@ gsw_status gsw_krylov_measure_at_once(gsw_krylov_run *run, double *r, gsw_krylov
     *done = 0;
     if (system->op->apply != NULL || system->project != NULL || run->options.norm != GSW_NORM_TRUE)
         return GSW_SUCCESS;
-    GSW_TRY(ops->judge(run->context, &system->op->matrix, run->b, run->x, r, sums, done));
+    GSW_TRY(ops->krylov->judge(run->context, &system->op->matrix, run->b, run->x, r, sums, done));
     if (!*done)
         return GSW_SUCCESS;
     GSW_TRY(gsw_krylov_sum(run, 3, sums));

@@ -93,7 +93,7 @@ gsw_status gsw_operator_check(gsw_context *context, const gsw_operator *op) {
 gsw_status gsw_operator_multiply(const gsw_operator *op, const double *x, double *y) {
     if (op->apply != NULL)
         return gsw_call_apply(op->context, "operator", op->apply, op->user, x, y);
-    return op->context->ops->spmv(op->context, &op->matrix, GSW_F64, NULL, x, y);
+    return op->context->ops->matrix->spmv(op->context, &op->matrix, GSW_F64, NULL, x, y);
 }
 
 gsw_status gsw_operator_apply(gsw_context *context, const gsw_operator *op, const double *x,

@@ -169,7 +169,8 @@ gsw_status gsw_preconditioner_solve(gsw_preconditioner *preconditioner, const do
                                     double *x) {
     gsw_context *context = preconditioner->context;
     if (b == x && preconditioner->work != NULL) {
-        GSW_TRY(context->ops->copy(context, preconditioner->points, b, preconditioner->work));
+        GSW_TRY(
+            context->ops->vector->copy(context, preconditioner->points, b, preconditioner->work));
         b = preconditioner->work;
     }
     return preconditioner->ops.apply(preconditioner->self, context, b, x);

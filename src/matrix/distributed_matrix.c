@@ -43,7 +43,7 @@ static gsw_status add_ghosts(const gsw_distributed_matrix *a, const double *x, d
             else
                 job.begin[axis] = end[axis] -= rows;
             if (rows > 0)
-                GSW_TRY(context->ops->couple(context, &job));
+                GSW_TRY(context->ops->matrix->couple(context, &job));
         }
     }
     return GSW_SUCCESS;
@@ -104,14 +104,14 @@ gsw_status gsw_distributed_matrix_reserve(gsw_partition *p, const gsw_stencil *s
     if (!gsw_mul_size(points, (size_t)stencil->count, &count) ||
         !gsw_mul_size(count, sizeof(double), &count))
         return gsw_fail(p->context, GSW_ERROR_OVERFLOW, "a matrix exceeds 64-bit sizes");
-    GSW_TRY(p->context->ops->alloc(p->context, count, &memory));
+    GSW_TRY(p->context->ops->memory->alloc(p->context, count, &memory));
     for (int32_t e = 0; e < stencil->count; e++)
         values[e] = (const double *)memory + (size_t)e * points;
     const gsw_status status = gsw_distributed_matrix_begin(p, stencil, GSW_F64, values, matrix);
     if (*matrix)
         (*matrix)->moved = memory;
     else
-        p->context->ops->release(p->context, memory);
+        p->context->ops->memory->release(p->context, memory);
     return status;
 }
 
@@ -122,8 +122,8 @@ static gsw_status move_block(gsw_distributed_matrix *a) {
     if (context->ops->link->on_host || !a->block)
         return GSW_SUCCESS;
     if (!a->moved)
-        GSW_TRY(context->ops->alloc(context, values * sizeof(double), &a->moved));
-    GSW_TRY(context->ops->upload(context, a->moved, a->block, values * sizeof(double)));
+        GSW_TRY(context->ops->memory->alloc(context, values * sizeof(double), &a->moved));
+    GSW_TRY(context->ops->memory->upload(context, a->moved, a->block, values * sizeof(double)));
     GSW_TRY(context->ops->synchronize(context));
     free(a->block);
     a->block = NULL;
@@ -379,7 +379,7 @@ void gsw_distributed_matrix_destroy(gsw_distributed_matrix *matrix) {
         return;
     gsw_ghosts_close(&matrix->ghosts);
     if (matrix->moved)
-        matrix->partition->context->ops->release(matrix->partition->context, matrix->moved);
+        matrix->partition->context->ops->memory->release(matrix->partition->context, matrix->moved);
     free(matrix->block);
     free(matrix->patches);
     free(matrix);

@@ -71,9 +71,9 @@ static gsw_status own_values(const gsw_distributed_rows *rows, int32_t e, const 
     if (ready)
         return GSW_SUCCESS;
     if (!a->values[e])
-        return context->ops->set(context, rows->room, 0, bytes);
+        return context->ops->memory->set(context, rows->room, 0, bytes);
     double *scale = (double *)rows->room + a->points;
-    GSW_TRY(context->ops->upload(context, scale, &one, sizeof one));
+    GSW_TRY(context->ops->memory->upload(context, scale, &one, sizeof one));
     return context->ops->multigrid->widen(context, a->points, a->values[e], scale, rows->room);
 }
 
@@ -86,7 +86,7 @@ static gsw_status open_rows(gsw_distributed_matrix *a, gsw_distributed_rows *row
     if (!gsw_mul_size((size_t)rows->points, (size_t)stencil->count, &values) ||
         !gsw_mul_size(values, sizeof *rows->block, &values))
         return gsw_fail(context, GSW_ERROR_OVERFLOW, "a matrix exceeds 64-bit sizes");
-    GSW_TRY(context->ops->reserve(context, values, (void **)&rows->block));
+    GSW_TRY(context->ops->memory->reserve(context, values, (void **)&rows->block));
     for (int32_t i = 0; i < stencil->count; i++)
         rows->values[i] = rows->block + i * rows->points;
     rows->matrix =
@@ -115,8 +115,8 @@ static gsw_status open_room(gsw_distributed_rows *rows) {
         needed = needed || !gsw_distributed_matrix_holds_f64(a, e);
     return !needed || rows->room
                ? GSW_SUCCESS
-               : context->ops->reserve(context, ((size_t)a->points + 1) * sizeof(double),
-                                       &rows->room);
+               : context->ops->memory->reserve(context, ((size_t)a->points + 1) * sizeof(double),
+                                               &rows->room);
 }
 
 gsw_status gsw_distributed_rows_fetch(gsw_distributed_rows *rows) {

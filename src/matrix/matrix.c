@@ -68,7 +68,7 @@ gsw_status gsw_matrix_validate(gsw_context *context, const gsw_matrix *matrix) {
     GSW_TRY(gsw_matrix_check(context, matrix));
     if (matrix->format == GSW_FORMAT_STENCIL)
         return GSW_SUCCESS; /* there are no indices to check */
-    return context->ops->validate(context, matrix);
+    return context->ops->matrix->validate(context, matrix);
 }
 
 /* Allocates the arrays of a CSR with base 0 whose sizes and types are set. */

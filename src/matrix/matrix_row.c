@@ -25,8 +25,8 @@ int32_t gsw_matrix_offset_of(const gsw_matrix *matrix, int64_t row, int64_t colu
 /* Copies `count` items from number `first` of an array in the context's memory. */
 static gsw_status fetch(gsw_context *context, const void *array, size_t size, int64_t first,
                         int64_t count, void *to) {
-    return context->ops->download(context, to, (const char *)array + (size_t)first * size,
-                                  (size_t)count * size);
+    return context->ops->memory->download(context, to, (const char *)array + (size_t)first * size,
+                                          (size_t)count * size);
 }
 
 static gsw_status read_csr_row(gsw_context *context, const gsw_matrix *matrix, int64_t row,
@@ -109,7 +109,7 @@ gsw_status gsw_matrix_explain(gsw_context *context, const gsw_quiet *quiet,
     gsw_matrix_row row;
     if (status == GSW_ERROR_NOT_A_GRID && matrix->format == GSW_FORMAT_CSR) {
         const gsw_quiet look = gsw_quiet_begin(context);
-        const gsw_status found = context->ops->validate(context, matrix);
+        const gsw_status found = context->ops->matrix->validate(context, matrix);
         gsw_quiet_end(context, &look,
                       found != GSW_ERROR_NOT_A_GRID && found != GSW_ERROR_INVALID_ARGUMENT);
     } else if (status == GSW_ERROR_ZERO_PIVOT && bad_row >= 0 &&

@@ -14,7 +14,7 @@ gsw_status gsw_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype ve
     GSW_TRY(gsw_check_vector_type(context, matrix, vector_type));
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
     GSW_TRY(gsw_check_vectors(context, points, vector_type, 1, vectors, 2));
-    return context->ops->spmv(context, matrix, vector_type, NULL, x, y);
+    return context->ops->matrix->spmv(context, matrix, vector_type, NULL, x, y);
 }
 
 gsw_status gsw_residual(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
@@ -29,5 +29,5 @@ gsw_status gsw_residual(gsw_context *context, const gsw_matrix *matrix, gsw_dtyp
     GSW_TRY(gsw_check_vector_type(context, matrix, vector_type));
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
     GSW_TRY(gsw_check_vectors(context, points, vector_type, 1, vectors, 3));
-    return context->ops->spmv(context, matrix, vector_type, b, x, r);
+    return context->ops->matrix->spmv(context, matrix, vector_type, b, x, r);
 }

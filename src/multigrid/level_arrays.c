@@ -26,8 +26,8 @@ gsw_status gsw_level_alloc_arrays(gsw_context *context, int32_t count, int64_t p
     const size_t pitch = spread(body + margin), between = pitch - body;
     GSW_TRY(gsw_reserve_counted(context, total + margin, 1, bytes, &arrays->block));
     for (int32_t e = 0; e <= count && pad > 0 && context->ops->multigrid->reads_margins; e++)
-        GSW_TRY(context->ops->set(context, (char *)arrays->block + (size_t)e * pitch, 0,
-                                  e < count ? between : margin));
+        GSW_TRY(context->ops->memory->set(context, (char *)arrays->block + (size_t)e * pitch, 0,
+                                          e < count ? between : margin));
     for (int32_t e = 0; e < count; e++)
         arrays->values[e] = (char *)arrays->block + (size_t)e * pitch + between;
     return GSW_SUCCESS;

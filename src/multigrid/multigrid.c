@@ -237,7 +237,7 @@ static gsw_status cycle(gsw_multigrid *multigrid, const double *b, double *x) {
     finest->x = x;
     if (b == x) {
         finest->b = multigrid->own_b;
-        GSW_TRY(context->ops->copy(context, n, b, multigrid->own_b));
+        GSW_TRY(context->ops->vector->copy(context, n, b, multigrid->own_b));
     }
     return gsw_multigrid_cycle(multigrid);
 }

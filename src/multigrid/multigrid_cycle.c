@@ -6,7 +6,7 @@ typedef gsw_multigrid hierarchy;
 
 static gsw_status multiply(const hierarchy *mg, const gsw_matrix *matrix, const void *b,
                            const void *x, void *y) {
-    return mg->context->ops->spmv(mg->context, matrix, mg->options.cycle_type, b, x, y);
+    return mg->context->ops->matrix->spmv(mg->context, matrix, mg->options.cycle_type, b, x, y);
 }
 
 /* to = b - N x, the right-hand side of a Gauss-Seidel sweep. */
@@ -17,7 +17,7 @@ static gsw_status rest(const hierarchy *mg, const gsw_level *l, int down, void *
 
 static gsw_status sweep(const hierarchy *mg, gsw_factor *factor, int which, const void *b,
                         void *x) {
-    return mg->context->ops->factor_sweep(mg->context, factor, which, 1, b, 0, x, 0);
+    return mg->context->ops->factor->sweep(mg->context, factor, which, 1, b, 0, x, 0);
 }
 
 static gsw_status combine(const hierarchy *mg, const gsw_level *l, double a, const void *x,

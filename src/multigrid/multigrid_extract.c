@@ -17,8 +17,8 @@ static gsw_status bring(gsw_context *context, const gsw_level_arrays *arrays, in
     GSW_TRY(gsw_alloc(context, (size_t)count, bytes, "extracted arrays", (void **)&host->block));
     for (int32_t e = 0; e < count; e++) {
         host->values[e] = host->block + (size_t)e * bytes;
-        GSW_TRY(context->ops->download(context, host->block + (size_t)e * bytes, arrays->values[e],
-                                       bytes));
+        GSW_TRY(context->ops->memory->download(context, host->block + (size_t)e * bytes,
+                                               arrays->values[e], bytes));
     }
     return GSW_SUCCESS;
 }

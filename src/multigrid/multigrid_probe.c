@@ -32,15 +32,15 @@ static gsw_status measure(const gsw_smoother_trial *t, const void *x, double *sq
         from = t->wide;
     }
     return t->shared ? gsw_dot(t->context, t->points, from, from, square)
-                     : t->context->ops->dot(t->context, t->points, from, from, square);
+                     : t->context->ops->vector->dot(t->context, t->points, from, from, square);
 }
 
 static gsw_status start(const gsw_smoother_trial *t) {
     gsw_context *context = t->context;
     const int narrow = t->type == GSW_F32;
     double *to = narrow ? t->wide : t->x;
-    GSW_TRY(context->ops->fill(context, t->points, 1, to));
-    GSW_TRY(context->ops->change_signs(context, t->points, to, to));
+    GSW_TRY(context->ops->vector->fill(context, t->points, 1, to));
+    GSW_TRY(context->ops->vector->change_signs(context, t->points, to, to));
     return narrow ? context->ops->multigrid->narrow(context, t->points, to, t->x, t->scale)
                   : GSW_SUCCESS;
 }
@@ -59,7 +59,7 @@ static gsw_status probe_constant(const gsw_smoother_trial *t, int *serves) {
     GSW_TRY(measure(t, t->x, &without));
     if (narrow)
         GSW_TRY(ops->multigrid->widen(context, t->points, t->residual, t->scale, r));
-    GSW_TRY(ops->change_signs(context, t->points, r, r));
+    GSW_TRY(ops->vector->change_signs(context, t->points, r, r));
     if (narrow)
         GSW_TRY(ops->multigrid->narrow(context, t->points, r, t->residual, t->scale));
     GSW_TRY(t->apply(t->user, t->residual, t->x));

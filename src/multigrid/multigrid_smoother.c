@@ -203,8 +203,8 @@ static gsw_status multiply(void *user, const void *x, void *y) {
     const tried_level *t = user;
     if (gsw_level_is_shared(t->level))
         return gsw_distributed_matrix_multiply(t->level->shared->own, x, y);
-    return t->mg->context->ops->spmv(t->mg->context, &t->level->product, t->mg->options.cycle_type,
-                                     NULL, x, y);
+    return t->mg->context->ops->matrix->spmv(t->mg->context, &t->level->product,
+                                             t->mg->options.cycle_type, NULL, x, y);
 }
 
 static gsw_status apply(void *user, const void *r, void *x) {

@@ -120,7 +120,8 @@ static gsw_status place_own(const gsw_multigrid *mg, const gsw_level *level,
     for (int32_t e = 0; e < s->own->local.stencil.count; e++) {
         double *to = s->rows.values[e] + first_of(&s->rows.ghosts);
         if (before)
-            GSW_TRY(mg->context->ops->copy(mg->context, s->own->points, s->own->values[e], to));
+            GSW_TRY(
+                mg->context->ops->vector->copy(mg->context, s->own->points, s->own->values[e], to));
         s->own->values[e] = to;
     }
     return GSW_SUCCESS;
@@ -175,7 +176,7 @@ gsw_status gsw_shared_open_vectors(const gsw_multigrid *mg, gsw_level *level) {
         return GSW_SUCCESS;
     GSW_TRY(gsw_reserve_counted(context, (size_t)(count * pitch), (size_t)size, &level->bytes,
                                 &s->block));
-    GSW_TRY(context->ops->set(context, s->block, 0, (size_t)(count * pitch * size)));
+    GSW_TRY(context->ops->memory->set(context, s->block, 0, (size_t)(count * pitch * size)));
     for (int i = 0; i < count; i++)
         *vector[i] = advanced(s->block, i * pitch + margin, (size_t)size);
     return GSW_SUCCESS;
@@ -211,8 +212,8 @@ gsw_status gsw_shared_scale(const gsw_multigrid *mg, const double *b, float *nar
     gsw_context *context = mg->context;
     const int64_t points = mg->level[0]->points;
     double own[2], common = 0;
-    GSW_TRY(context->ops->download(context, &own[0], mg->scale, sizeof own[0]));
-    GSW_TRY(context->ops->dot(context, points, b, b, &own[1]));
+    GSW_TRY(context->ops->memory->download(context, &own[0], mg->scale, sizeof own[0]));
+    GSW_TRY(context->ops->vector->dot(context, points, b, b, &own[1]));
     GSW_TRY(gsw_partition_gather(p, own, sizeof own));
     for (int i = 0; i < p->transport.processes; i++) {
         double other[2];
@@ -224,7 +225,7 @@ gsw_status gsw_shared_scale(const gsw_multigrid *mg, const double *b, float *nar
     }
     if (common == 0 || common == own[0])
         return GSW_SUCCESS;
-    GSW_TRY(context->ops->upload(context, mg->scale, &common, sizeof common));
+    GSW_TRY(context->ops->memory->upload(context, mg->scale, &common, sizeof common));
     return context->ops->multigrid->combine(context, GSW_F32, points, own[0] / common, narrowed, 0,
                                             narrowed);
 }
@@ -366,8 +367,8 @@ static gsw_status keep_rows(const gsw_level *level, const gsw_distributed_matrix
                                      : e];
         double *own = (double *)(uintptr_t)to->values[e];
         if (on_device(level))
-            GSW_TRY(context->ops->copy(context, to->points, from + frame->nx * frame->ny * low[2],
-                                       own));
+            GSW_TRY(context->ops->vector->copy(context, to->points,
+                                               from + frame->nx * frame->ny * low[2], own));
         else
             copy_rows(frame, from, low, mirrored ? o : none, &to->local.grid, own);
     }

@@ -107,19 +107,16 @@ static gsw_status take_factor(search *s) {
 /* Sets the facts of a matrix, and the method and the factor that follow from them. */
 static void take_facts(gsw_choice *choice, const gsw_matrix *matrix, int64_t points,
                        const gsw_survey *survey) {
-    /* A diagonal is zero or not finite. */
-    const int irregular = survey != NULL && survey->bad_row >= 0;
-    if (survey != NULL) {
-        choice->symmetric = survey->symmetric;
-        choice->diagonal = irregular                    ? -1
-                           : survey->negative == 0      ? 1
-                           : survey->negative == points ? 0
-                                                        : 2;
-        choice->dominant = !irregular && survey->row_ratio <= 2 * (1 + 1e-12);
-        choice->m_matrix = choice->dominant && choice->diagonal == 1 &&
-                           survey->same_sign <= 1e-10 * survey->off_diagonal;
-        choice->zero_sums = survey->zero_sums;
-    }
+    const int irregular = survey->bad_row >= 0; /* a diagonal is zero or not finite */
+    choice->symmetric = survey->symmetric;
+    choice->diagonal = irregular                    ? -1
+                       : survey->negative == 0      ? 1
+                       : survey->negative == points ? 0
+                                                    : 2;
+    choice->dominant = !irregular && survey->row_ratio <= 2 * (1 + 1e-12);
+    choice->m_matrix = choice->dominant && choice->diagonal == 1 &&
+                       survey->same_sign <= 1e-10 * survey->off_diagonal;
+    choice->zero_sums = survey->zero_sums;
     const int definite = choice->symmetric == 1 && choice->diagonal != 2 && !irregular;
     choice->method = definite ? GSW_CG : GSW_BICGSTAB;
     choice->kind = definite && choice->diagonal != 0 && gsw_stencil_is_symmetric(&matrix->stencil)
@@ -148,17 +145,12 @@ static gsw_status survey_matrix(gsw_context *context, const gsw_matrix *matrix,
     return status;
 }
 
-/* Surveys the coefficients. `survey` stays empty where the backend has no survey. */
+/* Surveys the coefficients. */
 static gsw_status look(gsw_context *context, const gsw_matrix *matrix, int64_t points,
                        gsw_choice *choice, gsw_survey *survey) {
     *survey = (gsw_survey){.bad_row = -1};
     choice->diagonal = choice->m_matrix = choice->dominant = choice->zero_sums = -1;
     choice->estimate = choice->cycle_left = NAN;
-    if (context->ops->multigrid == NULL) {
-        GSW_TRY(gsw_probe_symmetry(context, matrix, &choice->symmetric));
-        take_facts(choice, matrix, points, NULL);
-        return GSW_SUCCESS;
-    }
     GSW_TRY(survey_matrix(context, matrix, survey));
     take_facts(choice, matrix, points, survey);
     return GSW_SUCCESS;
@@ -207,10 +199,6 @@ static void explain(search *s, gsw_reason reason) {
         else /* without a number: media of high contrast need far fewer than the estimate */
             (void)snprintf(why, sizeof why, "; %s would take many iterations", kind);
         break;
-    case GSW_REASON_BACKEND:
-        (void)snprintf(why, sizeof why, "; backend %s has no multigrid",
-                       gsw_backend_name(s->context->backend));
-        break;
     case GSW_REASON_REACH:
         (void)snprintf(why, sizeof why, "; the stencil reaches too far for multigrid%s",
                        c->kind == GSW_JACOBI ? ", and for fast sweeps" : "");
@@ -251,8 +239,6 @@ static int overlaps(const search *s) {
 
 /* A reason for the factor that holds before anything is tried; else MULTIGRID. */
 static gsw_reason first_sight(search *s, int64_t points, const gsw_survey *survey) {
-    if (s->context->ops->multigrid == NULL)
-        return GSW_REASON_BACKEND;
     if (overlaps(s)) {
         (void)snprintf(s->no_multigrid, sizeof s->no_multigrid,
                        "overlaps are for factors, and make them unsymmetric");
@@ -460,7 +446,7 @@ static gsw_status decide(search *s, int64_t points, const gsw_survey *survey) {
             s->choice->kind = GSW_ILU0;
     }
     gsw_status status = reason == GSW_REASON_MULTIGRID ? GSW_SUCCESS : take_factor(s);
-    if (status == GSW_ERROR_ZERO_PIVOT && s->context->ops->multigrid != NULL)
+    if (status == GSW_ERROR_ZERO_PIVOT)
         status = take_multigrid(s, &reason);
     if (status == GSW_ERROR_ZERO_PIVOT && s->choice->kind == GSW_SSOR)
         status = take_factor(s);

@@ -12,9 +12,6 @@
 #include "core/sums.h"
 #include "matrix/distributed_matrix.h"
 
-/* A product that is symmetric except for rounding errors. */
-#define SYMMETRIC 1e-12
-
 gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_probe_matrix *taken) {
     int64_t points;
     size_t values;
@@ -44,48 +41,12 @@ void gsw_probe_release(gsw_context *context, gsw_probe_matrix *taken) {
     taken->block = NULL;
 }
 
-static gsw_status multiply(gsw_context *context, const gsw_matrix *matrix, const double *x,
-                           double *y) {
-    return context->ops->spmv(context, matrix, GSW_F64, NULL, x, y);
-}
-
-static gsw_status compare_products(gsw_context *context, const gsw_matrix *matrix, int64_t n,
-                                   double *x, double *y, double *z, int *symmetric) {
-    const gsw_backend_ops *ops = context->ops;
-    double xz, yy, xx, zz;
-    GSW_TRY(ops->fill(context, n, 1, y));
-    GSW_TRY(ops->change_signs(context, n, y, x));
-    GSW_TRY(multiply(context, matrix, x, y));
-    GSW_TRY(multiply(context, matrix, y, z));
-    GSW_TRY(ops->dot(context, n, x, z, &xz));
-    GSW_TRY(ops->dot(context, n, y, y, &yy));
-    GSW_TRY(ops->dot(context, n, x, x, &xx));
-    GSW_TRY(ops->dot(context, n, z, z, &zz));
-    *symmetric = fabs(xz - yy) <= SYMMETRIC * sqrt(xx * zz);
-    return GSW_SUCCESS;
-}
-
-gsw_status gsw_probe_symmetry(gsw_context *context, const gsw_matrix *matrix, int *symmetric) {
-    double *vector[3] = {NULL, NULL, NULL};
-    int64_t n;
-    gsw_status status;
-    GSW_TRY(gsw_grid_points(&matrix->grid, &n));
-    for (int i = 0; i < 3; i++)
-        GSW_TRY_GOTO(gsw_reserve_vector(context, n, &vector[i]), cleanup);
-    status = compare_products(context, matrix, n, vector[0], vector[1], vector[2], symmetric);
-
-cleanup:
-    for (int i = 2; i >= 0; i--)
-        gsw_unreserve(context, vector[i]);
-    return status;
-}
-
 /* ---- a smooth error ---- */
 
 static gsw_status dot(const gsw_probe *p, const double *x, const double *y, double *result) {
     return gsw_partition_of(p->matrix) != NULL
                ? gsw_dot(p->context, p->n, x, y, result)
-               : p->context->ops->dot(p->context, p->n, x, y, result);
+               : p->context->ops->vector->dot(p->context, p->n, x, y, result);
 }
 
 /* e without its mean. */
@@ -94,7 +55,7 @@ static gsw_status remove_constants(gsw_probe *p) {
     if (p->ones == NULL)
         return GSW_SUCCESS;
     GSW_TRY(dot(p, p->ones, p->error, &sum));
-    return p->context->ops->axpby(p->context, p->n, -sum / p->total, p->ones, 1, p->error);
+    return p->context->ops->vector->axpby(p->context, p->n, -sum / p->total, p->ones, 1, p->error);
 }
 
 static gsw_status measure(gsw_probe *p) {
@@ -117,7 +78,7 @@ static gsw_status set_ramp(gsw_probe *p) {
         ramp[i] = (double)(2 * row + 1) / p->total - 1;
     }
     const gsw_status status =
-        p->context->ops->upload(p->context, p->error, ramp, (size_t)p->n * sizeof *ramp);
+        p->context->ops->memory->upload(p->context, p->error, ramp, (size_t)p->n * sizeof *ramp);
     free(ramp);
     return status;
 }
@@ -130,9 +91,9 @@ static gsw_status reserve(gsw_probe *p, int zero_sums) {
 
 static gsw_status fill_probe(gsw_probe *p) {
     if (p->ones == NULL) {
-        GSW_TRY(p->context->ops->fill(p->context, p->n, 1, p->error));
+        GSW_TRY(p->context->ops->vector->fill(p->context, p->n, 1, p->error));
     } else {
-        GSW_TRY(p->context->ops->fill(p->context, p->n, 1, p->ones));
+        GSW_TRY(p->context->ops->vector->fill(p->context, p->n, 1, p->ones));
         GSW_TRY(set_ramp(p));
     }
     return measure(p);
@@ -166,9 +127,9 @@ void gsw_probe_close(gsw_probe *probe) {
 
 gsw_status gsw_probe_roughen(gsw_probe *probe) {
     const gsw_backend_ops *ops = probe->context->ops;
-    GSW_TRY(ops->fill(probe->context, probe->n, 1, probe->residual));
-    GSW_TRY(ops->change_signs(probe->context, probe->n, probe->residual, probe->residual));
-    GSW_TRY(ops->axpby(probe->context, probe->n, 1, probe->residual, 1, probe->error));
+    GSW_TRY(ops->vector->fill(probe->context, probe->n, 1, probe->residual));
+    GSW_TRY(ops->vector->change_signs(probe->context, probe->n, probe->residual, probe->residual));
+    GSW_TRY(ops->vector->axpby(probe->context, probe->n, 1, probe->residual, 1, probe->error));
     return measure(probe);
 }
 
@@ -184,7 +145,7 @@ gsw_status gsw_probe_step(gsw_probe *probe, gsw_preconditioner *preconditioner, 
     const double before = probe->size;
     GSW_TRY(gsw_probe_energy(probe, energy));
     GSW_TRY(gsw_preconditioner_apply(context, preconditioner, probe->residual, probe->residual));
-    GSW_TRY(context->ops->axpby(context, probe->n, -1, probe->residual, 1, probe->error));
+    GSW_TRY(context->ops->vector->axpby(context, probe->n, -1, probe->residual, 1, probe->error));
     GSW_TRY(measure(probe));
     *left = before > 0 ? probe->size / before : before == 0 ? 0 : INFINITY;
     if (!isfinite(*left)) /* an overflow */

@@ -17,10 +17,6 @@ typedef struct gsw_probe_matrix {
 gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_probe_matrix *taken);
 void gsw_probe_release(gsw_context *context, gsw_probe_matrix *taken);
 
-/* Whether x'A(Ax) = (Ax)'(Ax) for an x of random signs. A matrix that is not symmetric almost never
- * passes. For backends without a survey. */
-gsw_status gsw_probe_symmetry(gsw_context *context, const gsw_matrix *matrix, int *symmetric);
-
 /* An error e of the guess 0, in the backend's memory. */
 typedef struct gsw_probe {
     gsw_context *context;

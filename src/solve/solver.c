@@ -243,7 +243,7 @@ static gsw_status go_on(gsw_solver *s, gsw_status status, const gsw_krylov_resul
     say_next(s, before, method);
     if (result->residual < 1)
         return GSW_SUCCESS;
-    return context->ops->fill(context, gsw_matrix_own_points(&s->matrix), 0, x);
+    return context->ops->vector->fill(context, gsw_matrix_own_points(&s->matrix), 0, x);
 }
 
 static gsw_status look_at_b(gsw_solver *s, const double *b) {

@@ -61,8 +61,8 @@ static int is_open(const gsw_solver *s, gsw_precond precond) {
         return 0;
     switch (precond) {
     case GSW_PRECOND_MULTIGRID:
-        return c->reason != GSW_REASON_BACKEND && c->reason != GSW_REASON_REACH &&
-               c->reason != GSW_REASON_DIAGONAL && c->reason != GSW_REASON_REFUSED;
+        return c->reason != GSW_REASON_REACH && c->reason != GSW_REASON_DIAGONAL &&
+               c->reason != GSW_REASON_REFUSED;
     case GSW_PRECOND_IC0:
     case GSW_PRECOND_SSOR: /* of a matrix that is not symmetric ILU(0) is better */
         return is_definite(s) && c->diagonal == 1;

@@ -274,7 +274,8 @@ static gsw_status receive_from(gsw_ghosts *ghosts, gsw_ghost_peer *peer) {
                                          ghosts->round, p->wait_limit);
     GSW_TRY(gsw_partition_wait(p, peer->process, &peer->receiving));
     GSW_TRY(gsw_partition_wait(p, peer->process, &peer->sending));
-    return bytes > 0 ? context->ops->upload(context, peer->in, peer->message, bytes) : GSW_SUCCESS;
+    return bytes > 0 ? context->ops->memory->upload(context, peer->in, peer->message, bytes)
+                     : GSW_SUCCESS;
 }
 
 gsw_status gsw_ghosts_end(gsw_ghosts *ghosts) {

@@ -99,7 +99,8 @@ static gsw_status take_idle(gsw_partition *p, size_t bytes, int value, const uns
     *windows = *taken;
     windows->room = taken;
     windows->partition = p;
-    gsw_status status = p->context->ops->set(p->context, windows->own, value, windows->bytes);
+    gsw_status status =
+        p->context->ops->memory->set(p->context, windows->own, value, windows->bytes);
     if (status == GSW_SUCCESS)
         status = p->context->ops->synchronize(p->context);
     return gsw_partition_agree(p, status); /* nobody writes before */

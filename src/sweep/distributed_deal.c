@@ -47,7 +47,7 @@ static gsw_status open_factor(gsw_distributed_factor *f, gsw_dealt *d) {
     made->ghosts[GSW_BELOW] = made->ghosts[GSW_ABOVE] = 0;
     made->info.work_bytes = 0;
     made->deal = &d->deal;
-    const gsw_status status = p->context->ops->factor_open(p->context, made);
+    const gsw_status status = p->context->ops->factor->open(p->context, made);
     if (status != GSW_SUCCESS) {
         free(made);
         return status;
@@ -88,12 +88,12 @@ static gsw_status open_windows(gsw_dealt *d, int64_t points) {
     memset(wanted, 1, sizeof wanted);
     wanted[rank] = 0;
     gsw_status status = gsw_partition_agree(
-        p, context->ops->alloc(context, SPARED * (size_t)points * sizeof(double), &spared));
+        p, context->ops->memory->alloc(context, SPARED * (size_t)points * sizeof(double), &spared));
     if (status == GSW_SUCCESS)
         status =
             gsw_windows_open(p, ops_of(d)->deal_bytes(d->factor, rank), 0xff, wanted, &d->windows);
     if (spared)
-        context->ops->release(context, spared);
+        context->ops->memory->release(context, spared);
     GSW_TRY(status);
     for (int i = 0; i < processes; i++) {
         d->deal.window[i] = i == rank ? d->windows.own : d->windows.theirs[i];
@@ -101,7 +101,8 @@ static gsw_status open_windows(gsw_dealt *d, int64_t points) {
             return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                             "process %d does not reach the window of process %d", rank, i);
     }
-    GSW_TRY(context->ops->set(context, d->windows.own, 0, (size_t)processes * sizeof(uint64_t)));
+    GSW_TRY(context->ops->memory->set(context, d->windows.own, 0,
+                                      (size_t)processes * sizeof(uint64_t)));
     return context->ops->synchronize(context);
 }
 
@@ -154,7 +155,7 @@ void gsw_dealt_close(gsw_dealt *d) {
     gsw_partition *p = d->partition;
     gsw_windows_close(&d->windows);
     if (d->factor)
-        p->context->ops->factor_close(p->context, d->factor);
+        p->context->ops->factor->close(p->context, d->factor);
     free(d->factor);
     free(d);
 }

@@ -72,7 +72,7 @@ static gsw_status open_staging(gsw_distributed_factor *f, int down, size_t inbox
     if (s->out_bytes > 0) {
         GSW_TRY(gsw_partition_alloc(p, 1, s->out_bytes, "faces", &memory));
         s->out = memory;
-        GSW_TRY(p->context->ops->alloc(p->context, s->out_bytes, &s->outbox));
+        GSW_TRY(p->context->ops->memory->alloc(p->context, s->out_bytes, &s->outbox));
     }
     return GSW_SUCCESS;
 }
@@ -140,7 +140,7 @@ void gsw_slabs_close(gsw_distributed_factor *f) {
         gsw_partition_free(p, s->in);
         gsw_partition_free(p, s->out);
         if (s->outbox)
-            p->context->ops->release(p->context, s->outbox);
+            p->context->ops->memory->release(p->context, s->outbox);
     }
     gsw_slab_link_close(&f->link);
     gsw_dealt_close(f->dealt);
@@ -158,8 +158,8 @@ static gsw_status take_faces(gsw_distributed_factor *f, int down) {
         return GSW_SUCCESS;
     GSW_TRY(
         gsw_partition_transfer(p, p->transport.rank, before, GSW_TAG_SWEEP, s->in, s->in_bytes));
-    return p->context->ops->upload(p->context, (char *)f->link.windows.own + f->inbox[down], s->in,
-                                   s->in_bytes);
+    return p->context->ops->memory->upload(p->context, (char *)f->link.windows.own + f->inbox[down],
+                                           s->in, s->in_bytes);
 }
 
 static gsw_status give_faces(gsw_distributed_factor *f, int down) {
@@ -168,7 +168,7 @@ static gsw_status give_faces(gsw_distributed_factor *f, int down) {
     const int after = f->link.process[side_after(down)];
     if (s->out_bytes == 0)
         return GSW_SUCCESS;
-    GSW_TRY(p->context->ops->download(p->context, s->out, s->outbox, s->out_bytes));
+    GSW_TRY(p->context->ops->memory->download(p->context, s->out, s->outbox, s->out_bytes));
     return gsw_partition_transfer(p, after, p->transport.rank, GSW_TAG_SWEEP, s->out, s->out_bytes);
 }
 
@@ -253,13 +253,13 @@ static gsw_status open_stepper(stepper *s) {
         return GSW_SUCCESS;
     GSW_TRY(gsw_partition_alloc(p, 1, s->bytes, "a factor's border", &memory));
     s->out = memory;
-    return p->context->ops->alloc(p->context, s->bytes, &s->given);
+    return p->context->ops->memory->alloc(p->context, s->bytes, &s->given);
 }
 
 static void close_stepper(stepper *s) {
     gsw_partition *p = s->f->partition;
     if (s->out && s->given)
-        p->context->ops->release(p->context, s->given);
+        p->context->ops->memory->release(p->context, s->given);
     gsw_partition_free(p, s->out);
     gsw_partition_free(p, s->in);
 }
@@ -280,13 +280,13 @@ static gsw_status pass_on(const stepper *s, gsw_status status) {
         status = ops->synchronize(p->context);
     GSW_TRY(gsw_partition_agree(p, status));
     if (s->out) {
-        GSW_TRY(ops->download(p->context, s->out, s->given, s->bytes));
+        GSW_TRY(ops->memory->download(p->context, s->out, s->given, s->bytes));
         GSW_TRY(gsw_partition_send(p, above, GSW_TAG_ELIMINATE, s->out, s->bytes, &sent));
     }
     if (s->in) {
         status = gsw_partition_transfer(p, rank, rank - 1, GSW_TAG_ELIMINATE, s->in, s->bytes);
         if (status == GSW_SUCCESS)
-            status = ops->upload(p->context, s->f->link.windows.own, s->in, s->bytes);
+            status = ops->memory->upload(p->context, s->f->link.windows.own, s->in, s->bytes);
     }
     const gsw_status waited = gsw_partition_wait(p, above, &sent);
     return status == GSW_SUCCESS ? waited : status;
@@ -351,8 +351,8 @@ static gsw_status fill_all(gsw_distributed_factor *f) {
 static gsw_status sweep(gsw_distributed_factor *f, int down, const void *b, void *x) {
     gsw_context *context = f->partition->context;
     GSW_TRY(take_faces(f, down));
-    GSW_TRY(context->ops->factor_sweep(context, f->packed, gsw_distributed_part(f, down), 1, b, 0,
-                                       x, 0));
+    GSW_TRY(context->ops->factor->sweep(context, f->packed, gsw_distributed_part(f, down), 1, b, 0,
+                                        x, 0));
     return give_faces(f, down);
 }
 

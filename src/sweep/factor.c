@@ -201,7 +201,7 @@ gsw_status gsw_factor_sweep(gsw_context *context, gsw_factor *factor, int which,
                 "which %d: a factor of kind %s has %d sweeps", which,
                 gsw_factor_kind_name(factor->options.kind), gsw_factor_sweeps(factor));
     return count == 0 ? GSW_SUCCESS
-                      : context->ops->factor_sweep(context, factor, which, count, b, ldb, x, ldx);
+                      : context->ops->factor->sweep(context, factor, which, count, b, ldb, x, ldx);
 }
 
 /* ---- Extraction -------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ static gsw_status unpack_triangle(gsw_context *context, const gsw_factor *factor
         GSW_TRY_GOTO(gsw_memory_alloc(context, bytes, (void **)&values[e]), fail);
         arrays[e - first] = values[e];
     }
-    GSW_TRY_GOTO(context->ops->factor_unpack(context, factor, which, values), fail);
+    GSW_TRY_GOTO(context->ops->factor->unpack(context, factor, which, values), fail);
     return GSW_SUCCESS;
 
 fail:
@@ -255,8 +255,9 @@ static gsw_status download(gsw_context *context, const gsw_matrix *triangle, int
     host->matrix.array.values = host->arrays;
     for (int32_t e = 0; e < count; e++) {
         host->arrays[e] = host->values + e * points;
-        GSW_TRY(context->ops->download(context, host->values + e * points,
-                                       triangle->array.values[e], (size_t)points * sizeof(double)));
+        GSW_TRY(context->ops->memory->download(context, host->values + e * points,
+                                               triangle->array.values[e],
+                                               (size_t)points * sizeof(double)));
     }
     return GSW_SUCCESS;
 }

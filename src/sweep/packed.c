@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/elements.h"
 #include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/check.h"
@@ -18,10 +19,10 @@ gsw_status gsw_factor_resolve(gsw_context *context, const gsw_factor_options *gi
     GSW_TRY(gsw_options_take(context, "gsw_factor_options", given, sizeof *options, options));
     GSW_REQUIRE(context, (unsigned)options->kind <= GSW_FACTOR_LU, "options->kind %d is unknown",
                 (int)options->kind);
-    GSW_REQUIRE(context, (unsigned)options->factor_type <= GSW_F32,
-                "options->factor_type %d is unknown", (int)options->factor_type);
-    GSW_REQUIRE(context, (unsigned)options->vector_type <= GSW_F32,
-                "options->vector_type %d is unknown", (int)options->vector_type);
+    GSW_REQUIRE(context, gsw_is_element(options->factor_type), "options->factor_type %d is unknown",
+                (int)options->factor_type);
+    GSW_REQUIRE(context, gsw_is_element(options->vector_type), "options->vector_type %d is unknown",
+                (int)options->vector_type);
     GSW_REQUIRE(context, options->omega >= 0 && options->omega < 2,
                 "options->omega %g is not in (0, 2)", options->omega);
     GSW_REQUIRE(context, options->pivot_shift >= 0 && isfinite(options->pivot_shift),
@@ -39,7 +40,7 @@ gsw_status gsw_factor_resolve(gsw_context *context, const gsw_factor_options *gi
         options->unit_diagonal = 0;
     if (options->kind == GSW_IC0)
         options->transpose = 0; /* symmetric */
-    if (options->vector_type == GSW_F32 && options->factor_type == GSW_F64)
+    if (gsw_dtype_size(options->factor_type) > gsw_dtype_size(options->vector_type))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "fp64 factors with fp32 vectors are not supported");
     return GSW_SUCCESS;
@@ -76,12 +77,12 @@ static gsw_status fill(gsw_context *context, gsw_factor *factor, const gsw_matri
                 "matrix: its values do not repeat like those of the factor's first matrix");
     factor->usable = 0;
     factor->row_base = gsw_matrix_row_base(matrix);
-    return context->ops->factor_fill(context, factor, matrix, upper);
+    return context->ops->factor->fill(context, factor, matrix, upper);
 }
 
 gsw_status gsw_packed_await(gsw_context *context, gsw_factor *factor) {
     GSW_REQUIRE(context, factor, "factor is NULL");
-    GSW_TRY(context->ops->factor_await(context, factor));
+    GSW_TRY(context->ops->factor->await(context, factor));
     factor->usable = 1;
     return GSW_SUCCESS;
 }
@@ -134,7 +135,7 @@ static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
         made->as_slab = 1;
     }
     made->points = points;
-    const gsw_status status = context->ops->factor_open(context, made);
+    const gsw_status status = context->ops->factor->open(context, made);
     if (status == GSW_SUCCESS)
         *factor = made;
     else
@@ -182,9 +183,9 @@ int gsw_factor_sweeps(const gsw_factor *factor) {
 
 gsw_status gsw_packed_solve(gsw_context *context, gsw_factor *factor, int64_t count, const void *b,
                             int64_t ldb, void *x, int64_t ldx) {
-    GSW_TRY(context->ops->factor_sweep(context, factor, 0, count, b, ldb, x, ldx));
+    GSW_TRY(context->ops->factor->sweep(context, factor, 0, count, b, ldb, x, ldx));
     return gsw_factor_sweeps(factor) == 2
-               ? context->ops->factor_sweep(context, factor, 1, count, x, ldx, x, ldx)
+               ? context->ops->factor->sweep(context, factor, 1, count, x, ldx, x, ldx)
                : GSW_SUCCESS;
 }
 
@@ -192,6 +193,6 @@ void gsw_packed_close(gsw_factor *factor) {
     if (!factor)
         return;
     if (factor->packed)
-        factor->context->ops->factor_close(factor->context, factor);
+        factor->context->ops->factor->close(factor->context, factor);
     free(factor);
 }

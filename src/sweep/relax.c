@@ -237,13 +237,13 @@ gsw_status gsw_relax_run(gsw_context *context, gsw_relax *relax, int32_t sweeps,
     GSW_TRY(gsw_check_vectors(context, relax->points, GSW_F64, 1, vectors, 2));
     const gsw_backend_ops *ops = context->ops;
     if (sweeps == 0)
-        return zero_guess ? ops->fill(context, relax->points, 0, x) : GSW_SUCCESS;
+        return zero_guess ? ops->vector->fill(context, relax->points, 0, x) : GSW_SUCCESS;
 
     /* a pass goes from one vector to the other, and the last one writes x */
     const int odd = gsw_relax_loop_passes(&relax->loop, sweeps) % 2;
     void *const turns[2] = {odd ? relax->other : x, odd ? x : relax->other};
     if (odd && !zero_guess)
-        GSW_TRY(ops->copy(context, relax->points, x, relax->other));
+        GSW_TRY(ops->vector->copy(context, relax->points, x, relax->other));
     return gsw_relax_loop_run(&relax->loop, sweeps, zero_guess, b, turns, relax->direction,
                               relax->work);
 }

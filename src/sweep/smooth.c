@@ -16,6 +16,7 @@ static gsw_status check(gsw_context *context, const gsw_matrix *matrix, const gs
     int64_t points;
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_TRY(gsw_matrix_check(context, matrix));
+    GSW_TRY(gsw_matrix_check_kind(context, matrix));
     GSW_REQUIRE(context, factor != NULL, "factor is NULL");
     GSW_REQUIRE(context, factor->context == context, "factor belongs to another context");
     GSW_REQUIRE(context, factor->usable, "factor holds no values: its last factorisation failed");
@@ -42,13 +43,13 @@ gsw_status gsw_smooth(gsw_context *context, const gsw_matrix *matrix, gsw_factor
     const int64_t n = factor->points;
     if (zero_guess) {
         if (sweeps == 0)
-            return ops->fill(context, n, 0, x);
+            return ops->vector->fill(context, n, 0, x);
         GSW_TRY(gsw_factor_solve(context, factor, 1, b, n, x, n));
     }
     for (int32_t sweep = zero_guess ? 1 : 0; sweep < sweeps; sweep++) {
-        GSW_TRY(ops->spmv(context, matrix, GSW_F64, b, x, work));
+        GSW_TRY(ops->matrix->spmv(context, matrix, GSW_F64, b, x, work));
         GSW_TRY(gsw_factor_solve(context, factor, 1, work, n, work, n));
-        GSW_TRY(ops->axpby(context, n, 1, work, 1, x));
+        GSW_TRY(ops->vector->axpby(context, n, 1, work, 1, x));
     }
     return GSW_SUCCESS;
 }

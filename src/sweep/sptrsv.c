@@ -75,7 +75,7 @@ static gsw_algorithm choose(const gsw_context *context, const gsw_matrix *matrix
                             const gsw_sptrsv_options *options) {
     if (options->algorithm != GSW_ALGORITHM_AUTO)
         return options->algorithm;
-    return options->workspace != NULL && context->ops->packs_faster &&
+    return options->workspace != NULL && context->ops->matrix->packs_faster &&
                    matrix->format == GSW_FORMAT_STENCIL
                ? GSW_ALGORITHM_PENCIL
                : GSW_ALGORITHM_LINE;
@@ -105,8 +105,8 @@ gsw_status gsw_sptrsv(gsw_context *context, const gsw_matrix *matrix,
     const gsw_quiet quiet = gsw_quiet_begin(context);
     gsw_status status = GSW_SUCCESS;
     for (int64_t r = 0; r < count && status == GSW_SUCCESS; r++)
-        status = context->ops->sptrsv(context, matrix, &chosen,
-                                      (const char *)b + (size_t)(r * ldb) * size,
-                                      (char *)x + (size_t)(r * ldx) * size);
+        status = context->ops->matrix->sptrsv(context, matrix, &chosen,
+                                              (const char *)b + (size_t)(r * ldb) * size,
+                                              (char *)x + (size_t)(r * ldx) * size);
     return gsw_matrix_explain(context, &quiet, matrix, -1, 0, status);
 }

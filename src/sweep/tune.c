@@ -86,7 +86,7 @@ static gsw_status fill_trial(trial *t, const trial_grid *grid) {
     GSW_TRY(gsw_reserve_vector(context, 4 * t->n, &t->vectors));
     for (int k = 0; k < 4; k++) {
         const double content[] = {1, 0, -1, stencil.count};
-        GSW_TRY(context->ops->fill(context, t->n, content[k], t->vectors + k * t->n));
+        GSW_TRY(context->ops->vector->fill(context, t->n, content[k], t->vectors + k * t->n));
     }
     for (int32_t k = 0; k < stencil.count; k++)
         values[k] = t->vectors + (k == stencil.center ? 3 : 2) * t->n;
@@ -159,12 +159,13 @@ static gsw_status measure_copy(gsw_context *context, int64_t *mb_s) {
     double *vectors, least = INFINITY;
     gsw_status status = gsw_reserve_vector(context, 2 * (int64_t)COPIED, &vectors);
     if (status == GSW_SUCCESS)
-        status = context->ops->fill(context, 2 * (int64_t)COPIED, 1, vectors);
+        status = context->ops->vector->fill(context, 2 * (int64_t)COPIED, 1, vectors);
     for (int s = 0; s < SAMPLES && status == GSW_SUCCESS; s++) {
         GSW_TRY_GOTO(context->ops->synchronize(context), cleanup);
         const double begin = gsw_seconds_now();
         for (int i = 0; i < COPIES; i++)
-            GSW_TRY_GOTO(context->ops->copy(context, COPIED, vectors, vectors + COPIED), cleanup);
+            GSW_TRY_GOTO(context->ops->vector->copy(context, COPIED, vectors, vectors + COPIED),
+                         cleanup);
         GSW_TRY_GOTO(context->ops->synchronize(context), cleanup);
         least = fmin(least, (gsw_seconds_now() - begin) / COPIES);
     }

@@ -39,12 +39,9 @@ static void convert(const void *from, gsw_dtype from_type, int64_t at, int64_t c
     if (from_type == type)
         memcpy((char *)to + (size_t)row * size, (const char *)from + (size_t)at * size,
                (size_t)count * size);
-    else if (type == GSW_F32)
-        for (int64_t i = 0; i < count; i++)
-            ((float *)to)[row + i] = (float)((const double *)from)[at + i];
     else
         for (int64_t i = 0; i < count; i++)
-            ((double *)to)[row + i] = (double)((const float *)from)[at + i];
+            gsw_value_put(to, type, row + i, gsw_value_at(from, from_type, at + i));
 }
 
 /* Entry e of the line (y, z). */

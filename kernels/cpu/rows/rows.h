@@ -1,6 +1,6 @@
 /* rows.h: the CPU's row source, which turns a matrix into rows. Each kind of matrix has a table;
  * only gsw_rows_of() asks which. Points outside the grid are no part of any row. A new kind of
- * coefficients is a file beside this one and a row in core/table.c. */
+ * coefficients is a file beside this one and a row in table.c. */
 #ifndef GSW_CPU_ROWS_H
 #define GSW_CPU_ROWS_H
 

@@ -1,5 +1,6 @@
 /* box.c: the rows of a box that are coupled to points of other processes. */
 #include <string.h>
+#include "common/elements.h"
 #include "contract/box_ops.h"
 #include "cpu/core/kernels.h"
 #include "cpu/core/multiply_add.h"
@@ -22,7 +23,7 @@ static int find_term(const gsw_couple *job, int32_t e, const gsw_patch *p, int64
         z + o.dz >= p->end[2])
         return 0;
     const int64_t nx = p->end[0] - p->begin[0], ny = p->end[1] - p->begin[1];
-    const size_t size = matrix->array.value_type == GSW_F32 ? sizeof(float) : sizeof(double);
+    const size_t size = gsw_dtype_size(matrix->array.value_type);
     t->begin = job->begin[0] > p->begin[0] - o.dx ? job->begin[0] : p->begin[0] - o.dx;
     t->end = job->end[0] < p->end[0] - o.dx ? job->end[0] : p->end[0] - o.dx;
     t->coefficient = values + (size_t)gsw_grid_row(&matrix->grid, 0, y, z) * size;
@@ -31,17 +32,14 @@ static int find_term(const gsw_couple *job, int32_t e, const gsw_patch *p, int64
     return 1;
 }
 
-static void add_f64(const term *t, const double *restrict a, const double *restrict x,
-                    double *restrict sum) {
-    for (int64_t i = t->begin; i < t->end; i++)
-        sum[i] = multiply_add_f64(a[i], x[i], sum[i]);
-}
-
-static void add_f32(const term *t, const float *restrict a, const double *restrict x,
-                    double *restrict sum) {
-    for (int64_t i = t->begin; i < t->end; i++)
-        sum[i] = multiply_add_f64((double)a[i], x[i], sum[i]);
-}
+#define ADD(dtype, ctype, name)                                                                    \
+    static void add_##name(const term *t, const ctype *restrict a, const double *restrict x,       \
+                           double *restrict sum) {                                                 \
+        for (int64_t i = t->begin; i < t->end; i++)                                                \
+            sum[i] = multiply_add_f64((double)a[i], x[i], sum[i]);                                 \
+    }
+GSW_ELEMENTS(ADD)
+#undef ADD
 
 static void couple_line(const gsw_couple *job, int64_t y, int64_t z) {
     const gsw_matrix *matrix = job->matrix;
@@ -52,10 +50,7 @@ static void couple_line(const gsw_couple *job, int64_t y, int64_t z) {
         for (int k = 0; k < job->patches; k++) {
             if (!find_term(job, e, &job->patch[k], y, z, &t))
                 continue;
-            if (matrix->array.value_type == GSW_F32)
-                add_f32(&t, t.coefficient, t.x, sums);
-            else
-                add_f64(&t, t.coefficient, t.x, sums);
+            GSW_CALL_VALUE(add, matrix->array.value_type, &t, t.coefficient, t.x, sums);
         }
     }
 }

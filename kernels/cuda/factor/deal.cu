@@ -128,9 +128,9 @@ gsw_status copy_part(gsw_context *context, const gsw_factor *slab, const gsw_fac
     const gsw_packed_view *view = &slab->packed->view[part];
     const size_t count = (size_t)view->pencils;
     const int64_t pieces = (int64_t)(bytes_of_pencil(slab, part) / sizeof(int4));
-    GSW_TRY(context->ops->download(context, table, view->table, count * sizeof *table));
+    GSW_TRY(context->ops->memory->download(context, table, view->table, count * sizeof *table));
     find_targets(slab, dealt, part, table, target);
-    GSW_TRY(context->ops->upload(context, room, target, count * sizeof *target));
+    GSW_TRY(context->ops->memory->upload(context, room, target, count * sizeof *target));
     copy_pencils<<<(unsigned)count, 256, 0, gsw_cuda_of(context)->stream>>>(
         static_cast<const int4 *>(view->values), static_cast<int4 *const *>(room), pieces);
     return gsw_cuda_check_launch(context, "the copy of pencils");

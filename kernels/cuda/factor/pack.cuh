@@ -42,7 +42,7 @@ gsw_status gsw_cuda_pack_pivoted(gsw_context *context, const gsw_factor *factor,
 gsw_status gsw_cuda_pack_scaled(gsw_context *context, const gsw_factor *factor,
                                 const gsw_matrix *matrix, const double *left, const double *right);
 
-/* As gsw_backend_ops.factor_unpack. Asynchronous. */
+/* As gsw_factor_ops.unpack. Asynchronous. */
 gsw_status gsw_cuda_unpack(gsw_context *context, const gsw_factor *factor, int which,
                            double *const *arrays);
 

@@ -114,7 +114,7 @@ gsw_status find(gsw_context *context, const gsw_matrix *matrix, row_number *row)
     else
         launch<int64_t>(cuda->stream, matrix, lowest);
     GSW_TRY(gsw_cuda_check_launch(context, "validating a matrix"));
-    return context->ops->download(context, row, lowest, sizeof *row);
+    return context->ops->memory->download(context, row, lowest, sizeof *row);
 }
 
 const void *entry_of(const void *array, size_t size, int64_t i) {
@@ -131,7 +131,8 @@ gsw_status refuse(gsw_context *context, const gsw_matrix *matrix, int64_t row) {
     } pair;
     void *columns = NULL, *values = NULL;
     gsw_status status;
-    GSW_TRY(context->ops->download(context, &pair, entry_of(csr->row_ptr, size, row), 2 * size));
+    GSW_TRY(context->ops->memory->download(context, &pair, entry_of(csr->row_ptr, size, row),
+                                           2 * size));
     const int64_t first = gsw_index_at(&pair, csr->index_type, 0);
     const int64_t last = gsw_index_at(&pair, csr->index_type, 1);
     if (!gsw_csr_pointers_fit(csr, row, first, last))
@@ -140,13 +141,13 @@ gsw_status refuse(gsw_context *context, const gsw_matrix *matrix, int64_t row) {
     const size_t count = static_cast<size_t>(last - first), width = gsw_dtype_size(csr->value_type);
     GSW_TRY(gsw_alloc(context, count, size, "the columns of a row", &columns));
     GSW_TRY_GOTO(gsw_alloc(context, count, width, "the values of a row", &values), cleanup);
-    GSW_TRY_GOTO(context->ops->download(context, columns,
-                                        entry_of(csr->columns, size, first - csr->base),
-                                        count * size),
+    GSW_TRY_GOTO(context->ops->memory->download(context, columns,
+                                                entry_of(csr->columns, size, first - csr->base),
+                                                count * size),
                  cleanup);
-    GSW_TRY_GOTO(context->ops->download(context, values,
-                                        entry_of(csr->values, width, first - csr->base),
-                                        count * width),
+    GSW_TRY_GOTO(context->ops->memory->download(context, values,
+                                                entry_of(csr->values, width, first - csr->base),
+                                                count * width),
                  cleanup);
     status = gsw_matrix_refuse_row(context, matrix, row, first, last, columns, values);
 

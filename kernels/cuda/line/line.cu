@@ -4,6 +4,7 @@
  * for the values of the part's rows (no row pointers, no columns). Any other CSR is read for row
  * pointers and columns as well. Of stencil arrays, the part's arrays are read. There is no
  * analysis. Between solves only the progress counters are kept: 8 bytes per line. */
+#include "common/arrays.h"
 #include "common/csr.h"
 #include "cuda/rows/rows.cuh"
 #include "line.cuh"

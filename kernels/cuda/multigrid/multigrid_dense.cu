@@ -266,11 +266,11 @@ gsw_status invert_on_host(gsw_context *context, const dense &m) {
                            "the coarsest matrix", &work),
                  cleanup);
     GSW_TRY_GOTO(gsw_alloc(context, 1, bytes, "the coarsest matrix", &inverse), cleanup);
-    GSW_TRY_GOTO(context->ops->download(context, work, m.a, bytes), cleanup);
+    GSW_TRY_GOTO(context->ops->memory->download(context, work, m.a, bytes), cleanup);
     GSW_TRY_GOTO(
         gsw_dense_invert(context, m.n, static_cast<double *>(work), static_cast<double *>(inverse)),
         cleanup);
-    GSW_TRY_GOTO(context->ops->upload(context, m.a, inverse, bytes), cleanup);
+    GSW_TRY_GOTO(context->ops->memory->upload(context, m.a, inverse, bytes), cleanup);
     status = GSW_SUCCESS;
 cleanup:
     free(inverse);
@@ -299,7 +299,7 @@ gsw_status gsw_cuda_dense_invert(gsw_context *context, const gsw_matrix *matrix,
                                                                                              space);
     }
     GSW_TRY(gsw_cuda_check_launch(context, "inverting the coarsest matrix"));
-    GSW_TRY(context->ops->download(context, &failed, space.failed, sizeof failed));
+    GSW_TRY(context->ops->memory->download(context, &failed, space.failed, sizeof failed));
     if (failed) {
         fill_with<<<(unsigned)n, THREADS, 0, stream>>>(m, to, constants, space);
         GSW_TRY(invert_on_host(context, to));

@@ -175,7 +175,7 @@ gsw_status gsw_cuda_interpolate(gsw_context *context, const gsw_transfer *transf
                       : f32 ? launch<float, float>
                                       : launch<float, double>;
     GSW_TRY(make(context, transfer, matrix, view, weights, count));
-    GSW_TRY(context->ops->download(context, &found, count, sizeof found));
+    GSW_TRY(context->ops->memory->download(context, &found, count, sizeof found));
     *degenerate = (int64_t)found;
     return GSW_SUCCESS;
 }

@@ -217,16 +217,18 @@ gsw_status gsw_cuda_transfer_open(gsw_context *context, gsw_transfer *transfer) 
     GSW_TRY(gsw_alloc(context, 1, sizeof(transfer_tables), "a transfer", &made));
     memset(made, 0, sizeof(transfer_tables));
     fill_tables(transfer, static_cast<transfer_tables *>(made));
-    gsw_status status = context->ops->reserve(context, sizeof(transfer_tables), &transfer->tables);
+    gsw_status status =
+        context->ops->memory->reserve(context, sizeof(transfer_tables), &transfer->tables);
     if (status == GSW_SUCCESS)
-        status = context->ops->upload(context, transfer->tables, made, sizeof(transfer_tables));
+        status =
+            context->ops->memory->upload(context, transfer->tables, made, sizeof(transfer_tables));
     free(made);
     return status;
 }
 
 void gsw_cuda_transfer_close(gsw_context *context, gsw_transfer *transfer) {
     if (transfer->tables)
-        context->ops->unreserve(context, transfer->tables);
+        context->ops->memory->unreserve(context, transfer->tables);
     transfer->tables = NULL;
 }
 

@@ -264,7 +264,7 @@ gsw_status copy_from_csr(gsw_context *context, const gsw_matrix *matrix, int64_t
     copy_csr<Value><<<blocks_for(rows, THREADS), THREADS, 0, cuda->stream>>>(
         level_matrix_of(matrix), csr, targets_of<Value>(matrix, arrays), rows, found);
     GSW_TRY(gsw_cuda_check_launch(context, "reading a matrix"));
-    GSW_TRY(context->ops->download(context, &misfit, found, sizeof misfit));
+    GSW_TRY(context->ops->memory->download(context, &misfit, found, sizeof misfit));
     if (misfit != ~0ULL)
         return gsw_row_refuse_misfit(context, given->base, NULL, (int64_t)misfit);
     return GSW_SUCCESS;
@@ -290,7 +290,7 @@ gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, const
                                                                begin, begin + rows, of_block);
     join_survey<<<1, THREADS, 0, cuda->stream>>>(blocks, of_block);
     GSW_TRY(gsw_cuda_check_launch(context, "surveying a matrix"));
-    GSW_TRY(context->ops->download(context, &found, of_block, sizeof found));
+    GSW_TRY(context->ops->memory->download(context, &found, of_block, sizeof found));
     *survey = {};
     for (int axis = 0; axis < 3; axis++)
         survey->coupling[axis] = found.coupling[axis] / (double)rows;

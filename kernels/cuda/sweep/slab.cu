@@ -161,7 +161,7 @@ gsw_status gsw_cuda_window_open(gsw_context *context, size_t bytes, int value, v
     const gsw_cuda *cuda = gsw_cuda_of(context);
     window_name made = {};
     *memory = NULL;
-    GSW_TRY(context->ops->alloc(context, bytes, memory));
+    GSW_TRY(context->ops->memory->alloc(context, bytes, memory));
     GSW_TRY(
         gsw_cuda_check(context, cudaMemsetAsync(*memory, value, bytes, cuda->stream), "a window"));
     GSW_TRY(gsw_cuda_check(context, cudaStreamSynchronize(cuda->stream), "a window"));
@@ -328,8 +328,9 @@ gsw_status gsw_cuda_border_give(gsw_context *context, const gsw_factor *factor, 
     gsw_status status;
     GSW_TRY(gsw_alloc(context, count, sizeof(gsw_pencil), "the table of pencils", &table));
     const gsw_pencil *pencil = static_cast<const gsw_pencil *>(table);
-    GSW_TRY_GOTO(context->ops->download(context, table, view->table, count * sizeof(gsw_pencil)),
-                 cleanup);
+    GSW_TRY_GOTO(
+        context->ops->memory->download(context, table, view->table, count * sizeof(gsw_pencil)),
+        cleanup);
     for (int64_t j = view->tiles.tiles_y - 1; j >= 0; j--) {
         for (size_t i = 0; i < count; i++) {
             if (pencil[i].k != row || pencil[i].j != j)
