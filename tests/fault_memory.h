@@ -21,25 +21,19 @@
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-int __real_posix_memalign(void **memory, size_t alignment, size_t size);
-char *__real_strdup(const char *text);
-void __real_free(void *memory);
-locale_t __real_newlocale(int mask, const char *name, locale_t base);
-void __real_freelocale(locale_t locale);
-
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-int __wrap_posix_memalign(void **memory, size_t alignment, size_t size);
-char *__wrap_strdup(const char *text);
-void __wrap_free(void *memory);
-locale_t __wrap_newlocale(int mask, const char *name, locale_t base);
-void __wrap_freelocale(locale_t locale);
+/* The system's function, and what stands in its place. */
+#define BOTH(type, name, ...)                                                                      \
+    type __real_##name(__VA_ARGS__);                                                               \
+    type __wrap_##name(__VA_ARGS__);
+BOTH(void *, malloc, size_t size)
+BOTH(void *, calloc, size_t count, size_t size)
+BOTH(void *, realloc, void *memory, size_t size)
+BOTH(void *, aligned_alloc, size_t alignment, size_t size)
+BOTH(int, posix_memalign, void **memory, size_t alignment, size_t size)
+BOTH(char *, strdup, const char *text)
+BOTH(void, free, void *memory)
+BOTH(locale_t, newlocale, int mask, const char *name, locale_t base)
+BOTH(void, freelocale, locale_t locale)
 
 static inline int fault_no_memory(void) {
     if (!fault_now(FAULT_MEMORY))
@@ -117,17 +111,11 @@ void __wrap_freelocale(locale_t locale) {
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-int __real_open(const char *path, int flags, ...);
-int __real_close(int descriptor);
-ssize_t __real_write(int descriptor, const void *bytes, size_t size);
-int __real_rename(const char *from, const char *to);
-FILE *__real_fopen(const char *path, const char *mode);
-
-int __wrap_open(const char *path, int flags, ...);
-int __wrap_close(int descriptor);
-ssize_t __wrap_write(int descriptor, const void *bytes, size_t size);
-int __wrap_rename(const char *from, const char *to);
-FILE *__wrap_fopen(const char *path, const char *mode);
+BOTH(int, open, const char *path, int flags, ...)
+BOTH(int, close, int descriptor)
+BOTH(ssize_t, write, int descriptor, const void *bytes, size_t size)
+BOTH(int, rename, const char *from, const char *to)
+BOTH(FILE *, fopen, const char *path, const char *mode)
 
 static inline int fault_file(void) {
     if (!fault_now(FAULT_FILE))

@@ -149,25 +149,18 @@ static int fails(kind k, const void *caller) {
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-EXPORTED int open(const char *path, int flags, ...) {
-    va_list rest;
-    va_start(rest, flags);
-    const int mode = (flags & O_CREAT) != 0 ? va_arg(rest, int) : 0;
-    va_end(rest);
-    if (fails(OPEN, CALLER) && errno != 0)
-        return -1;
-    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
-}
-
-EXPORTED int open64(const char *path, int flags, ...) {
-    va_list rest;
-    va_start(rest, flags);
-    const int mode = (flags & O_CREAT) != 0 ? va_arg(rest, int) : 0;
-    va_end(rest);
-    if (fails(OPEN, CALLER) && errno != 0)
-        return -1;
-    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
-}
+#define OPENS(name)                                                                                \
+    EXPORTED int name(const char *path, int flags, ...) {                                          \
+        va_list rest;                                                                              \
+        va_start(rest, flags);                                                                     \
+        const int mode = (flags & O_CREAT) != 0 ? va_arg(rest, int) : 0;                           \
+        va_end(rest);                                                                              \
+        if (fails(OPEN, CALLER) && errno != 0)                                                     \
+            return -1;                                                                             \
+        return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);                              \
+    }
+OPENS(open)
+OPENS(open64)
 
 EXPORTED ssize_t read(int descriptor, void *bytes, size_t size) {
     if (fails(READ, CALLER)) {

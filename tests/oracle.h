@@ -7,6 +7,14 @@
 
 #include <gridsweep/gridsweep.h>
 
+/* Ends a function with the status of a call that fails. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        const gsw_status status_ = (call);                                                         \
+        if (status_ != GSW_SUCCESS)                                                                \
+            return status_;                                                                        \
+    } while (0)
+
 /* ---- what to try ---- */
 
 /* Grids: one point, one wide along each axis, flat, prime and odd extents, larger than a tile. */

@@ -51,25 +51,16 @@ TEST(context_defaults) {
     ck_assert_str_eq(gsw_context_message(NULL), "");
 }
 
-TEST(context_takes_threads) {
-    gsw_context_options options = {
-        .size = sizeof options, .backend = GSW_BACKEND_CPU, .threads = 3};
-    gsw_context *context = NULL;
-    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_context_backend(context), GSW_BACKEND_CPU);
-    ck_assert_int_eq(gsw_context_threads(context), 3);
-    gsw_context_destroy(context);
-}
-
-TEST(the_reference_has_one_thread) {
-    gsw_context_options options = {
-        .size = sizeof options, .backend = GSW_BACKEND_REFERENCE, .threads = 3};
-    gsw_context *context = NULL;
-    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_context_backend(context), GSW_BACKEND_REFERENCE);
-    ck_assert_int_eq(gsw_context_threads(context), 1);
-    ck_assert_str_eq(gsw_context_device(context), "serial reference");
-    gsw_context_destroy(context);
+TEST(backends_take_threads) {
+    static const int threads[] = {[GSW_BACKEND_CPU] = 3, [GSW_BACKEND_REFERENCE] = 1};
+    for (int backend = GSW_BACKEND_CPU; backend <= GSW_BACKEND_REFERENCE; backend += 2) {
+        gsw_context *context = oracle_context_of((gsw_backend)backend, 3);
+        ck_assert_int_eq(gsw_context_backend(context), backend);
+        ck_assert_int_eq(gsw_context_threads(context), threads[backend]);
+        if (backend == GSW_BACKEND_REFERENCE)
+            ck_assert_str_eq(gsw_context_device(context), "serial reference");
+        gsw_context_destroy(context);
+    }
 }
 
 TEST(context_refuses_bad_options) {
@@ -325,11 +316,11 @@ TEST(stencil_from_offsets_refuses) {
 int main(void) {
     Suite *suite = suite_create("core");
     TCase *tc = suite_case(suite, "core", 120, NULL, NULL);
-    TESTS(tc, status_names_are_the_enumerators, context_defaults, context_takes_threads,
-          the_reference_has_one_thread, context_refuses_bad_options, cuda_answers_or_says_why_not,
-          messages_reach_context_and_log, names_of_the_build, grid_points_are_counted,
-          grid_points_refuse, grid_parse_reads_two_and_three_extents, grid_parse_refuses,
-          the_known_stencils_are_these, named_stencils_hold_what_they_say, named_stencils_refuse,
+    TESTS(tc, status_names_are_the_enumerators, context_defaults, backends_take_threads,
+          context_refuses_bad_options, cuda_answers_or_says_why_not, messages_reach_context_and_log,
+          names_of_the_build, grid_points_are_counted, grid_points_refuse,
+          grid_parse_reads_two_and_three_extents, grid_parse_refuses, the_known_stencils_are_these,
+          named_stencils_hold_what_they_say, named_stencils_refuse,
           stencil_from_offsets_sorts_and_is_named, stencil_from_offsets_refuses);
     LOOPS(tc, stencils_known(), named_stencils_are_whole_and_sorted);
     return suite_run(suite, CK_FORK_GETENV);

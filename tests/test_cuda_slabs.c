@@ -59,13 +59,6 @@ typedef struct slab {
     double *b, *x; /* on the device */
 } slab;
 
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        const gsw_status status_ = (call);                                                         \
-        if (status_ != GSW_SUCCESS)                                                                \
-            return status_;                                                                        \
-    } while (0)
-
 /* The planes with which slabs begin by default, as distributed.h has it. */
 static void cuts_of_devices(const gsw_grid *g, int64_t *cuts) {
     gsw_partition *p;

@@ -156,13 +156,6 @@ static gsw_transport hub_transport(hub_rank *rank) {
                            .abandon = hub_abandon};
 }
 
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        const gsw_status status_ = (call);                                                         \
-        if (status_ != GSW_SUCCESS)                                                                \
-            return status_;                                                                        \
-    } while (0)
-
 /* What one thread does; the test checks its results after all threads have ended, because Check's
  * assertions work in the main thread only. */
 typedef void (*hub_body)(hub_rank *rank, const gsw_transport *transport, void *user);
