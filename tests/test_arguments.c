@@ -343,32 +343,24 @@ static gsw_status take_context(const objects *o, any_struct *given) {
     return status;
 }
 
-static gsw_status take_factor(const objects *o, any_struct *given) {
-    gsw_factor *made = NULL;
-    const gsw_status status =
-        gsw_factor_create(context, o->matrix, (gsw_factor_options *)given, &made);
-    gsw_factor_destroy(made);
-    return status;
-}
-
-static gsw_status take_factor_lu(const objects *o, any_struct *given) {
-    gsw_factor *made = NULL;
-    const gsw_status status =
-        gsw_factor_create_lu(context, o->matrix, o->matrix, (gsw_factor_options *)given, &made);
-    gsw_factor_destroy(made);
-    return status;
-}
+/* A function that hands the struct to a call which makes an object. */
+#define TAKES(name, object, call)                                                                  \
+    static gsw_status name(const objects *o, any_struct *given) {                                  \
+        object *made = NULL;                                                                       \
+        const gsw_status status = call;                                                            \
+        object##_destroy(made);                                                                    \
+        return status;                                                                             \
+    }
+TAKES(take_factor, gsw_factor, gsw_factor_create(context, o->matrix, (void *)given, &made))
+TAKES(take_factor_lu, gsw_factor,
+      gsw_factor_create_lu(context, o->matrix, o->matrix, (void *)given, &made))
+TAKES(take_relax, gsw_relax, gsw_relax_create(context, o->matrix, (void *)given, &made))
+TAKES(take_choice_options, gsw_preconditioner,
+      gsw_choose(context, o->matrix, (void *)given, &made, NULL))
+TAKES(take_choice, gsw_preconditioner, gsw_choose(context, o->matrix, NULL, &made, (void *)given))
 
 static gsw_status take_info(const objects *o, any_struct *given) {
     return gsw_factor_get_info(o->factor, (gsw_factor_info *)given);
-}
-
-static gsw_status take_relax(const objects *o, any_struct *given) {
-    gsw_relax *made = NULL;
-    const gsw_status status =
-        gsw_relax_create(context, o->matrix, (gsw_relax_options *)given, &made);
-    gsw_relax_destroy(made);
-    return status;
 }
 
 static gsw_status take_relax_info(const objects *o, any_struct *given) {
@@ -388,21 +380,6 @@ static gsw_status take_krylov(const objects *o, any_struct *given) {
 static gsw_status take_result(const objects *o, any_struct *given) {
     (void)o;
     return solve(NULL, given);
-}
-
-static gsw_status take_choice_options(const objects *o, any_struct *given) {
-    gsw_preconditioner *made = NULL;
-    const gsw_status status =
-        gsw_choose(context, o->matrix, (gsw_choice_options *)given, &made, NULL);
-    gsw_preconditioner_destroy(made);
-    return status;
-}
-
-static gsw_status take_choice(const objects *o, any_struct *given) {
-    gsw_preconditioner *made = NULL;
-    const gsw_status status = gsw_choose(context, o->matrix, NULL, &made, (gsw_choice *)given);
-    gsw_preconditioner_destroy(made);
-    return status;
 }
 
 static gsw_status take_tuning(const objects *o, any_struct *given) {

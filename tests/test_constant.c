@@ -1,5 +1,7 @@
 /* test_constant.c: constant coefficients: every operation gives the bits that it gives with the
  * same values in one array per offset. */
+#include "contract/backend.h"
+#include "contract/context.h"
 #include "context_fixture.h"
 #include "factor_cases.h"
 
@@ -196,6 +198,27 @@ TEST(copies_and_memory) {
     ck_assert_mem_eq(csr[0].values, csr[1].values, (size_t)csr[0].nonzeros * sizeof(double));
 }
 
+/* A backend that does not read the kind refuses it, and gets a copy with the values of all points.
+ */
+TEST(uploads_write_the_values_of_all_points) {
+    const gsw_grid g = {9, 5, 4};
+    const pair p = make_pair(&g, oracle_stencil_named("D3N7"), g.nz, GSW_F32);
+    gsw_matrix_ops matrix = *context->ops->matrix;
+    gsw_backend_ops fewer = *context->ops;
+    const gsw_backend_ops *const kept = context->ops;
+    fewer.matrix = &matrix;
+    matrix.kinds &= ~(1U << GSW_KIND_REPEAT);
+    context->ops = &fewer;
+    const gsw_matrix *copy = keep_there(context, p.constant);
+    float *x = keep_vector(GSW_F32, 1, 180), *y = keep_vector(GSW_F32, 2, 180);
+    expect_refusal(gsw_spmv(context, p.constant, GSW_F32, x, y), GSW_ERROR_UNSUPPORTED,
+                   "arrays whose values repeat, which this backend does not take");
+    context->ops = kept;
+    ck_assert_int_eq(copy->array.repeat, GSW_REPEAT_NONE);
+    for (int e = 0; e < 7; e++)
+        ck_assert_mem_eq(copy->array.values[e], p.written->array.values[e], 180 * sizeof(float));
+}
+
 TEST(refusals) {
     const gsw_grid g = {70, 6, 5}, thin = {1, 6, 5};
     const gsw_stencil *s = oracle_stencil_named("D3N7");
@@ -235,5 +258,7 @@ int main(int argc, char **argv) {
     TCase *tc = context_case(suite, "constant", 240);
     LOOPS(tc, oracle_stencil_count(), the_bits_of_written_coefficients);
     TESTS(tc, whole_solvers, copies_and_memory, refusals);
+    if (!on_cuda())
+        TESTS(tc, uploads_write_the_values_of_all_points);
     return backend_run_suite(suite);
 }
