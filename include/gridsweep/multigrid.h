@@ -9,8 +9,8 @@
  * - As a solver of its own: the same with gsw_richardson().
  * - One cycle in a method of your own: gsw_multigrid_apply().
  * - New values in each time step: gsw_multigrid_refactor() instead of a new hierarchy.
- * - Reports and tests: gsw_multigrid_get_info(), gsw_multigrid_get_level(),
- * gsw_multigrid_extract().
+ * - Reports and tests: gsw_multigrid_get_info(), gsw_multigrid_get_level() and
+ *   gsw_multigrid_extract().
  *
  * A gsw_multigrid is a hierarchy of coarser grids, created from a matrix on a grid. Its
  * interpolation comes from the matrix's own coefficients (black-box interpolation). Its coarse

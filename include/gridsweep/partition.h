@@ -44,7 +44,7 @@
  *     process.
  *   - Hierarchies have black-box interpolation and all smoothers but MULTICOLOR. AUTO is GS for a
  *     symmetric matrix, else SYMGS, and no solve changes it. On CPUs they work in fp64. The
- * matrix's arrays must outlive the hierarchy.
+ *     matrix's arrays must outlive the hierarchy.
  *   - gsw_spmv(), gsw_residual(), gsw_sptrsv(), gsw_relax() and what looks into a matrix take a
  *     matrix of one process.
  *

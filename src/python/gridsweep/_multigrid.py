@@ -202,6 +202,7 @@ class Multigrid(Preconditioner):
         from scipy.sparse import csr_matrix
 
         number = choice("part", part, t.PARTS)
+        self._address()
         csr, last = t.gsw_csr(), self.levels - (1 if part == "A" else 2)
         level = integer("level", level, int(part == "A"), last)
         self._call(library.gsw_multigrid_extract, level, number, byref(csr))
