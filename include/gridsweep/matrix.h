@@ -111,10 +111,11 @@ gsw_status gsw_matrix_from_stencil(gsw_context *context, const gsw_grid *grid,
                                    const gsw_stencil *stencil, const gsw_stencil_array *array,
                                    gsw_matrix *matrix);
 
-/* Makes a matrix whose coefficients are constants: one number per offset (`planes` is 1), or one per
- * offset and plane, such as for a grid stretched along z (`planes` is nz). values[e * planes + z] is
- * the coefficient of offset e; it is a host array. Products, sptrsv() and the sweeps of LOWER, UPPER
- * and SSOR then read next to no coefficients; the other objects take them like any others.
+/* Makes a matrix whose coefficients are constants: one number per offset (`planes` is 1), or one
+ * per offset and plane, such as for a grid stretched along z (`planes` is nz). values[e * planes +
+ * z] is the coefficient of offset e; it is a host array. Products, sptrsv() and the sweeps of
+ * LOWER, UPPER and SSOR then read next to no coefficients; the other objects take them like any
+ * others.
  *
  * The arrays are new, in the context's memory and of type `type`: nx values per offset (and plane).
  * With CUDA, and where nx is 1, they have one value per point. Release the matrix with

@@ -49,8 +49,8 @@ typedef struct cli_options {
     int mg_cycle, mg_smoother, mg_precision, scope;
     int64_t restart, max_iter, threads, device, repeats, overlap;
     double rtol, omega, pivot_shift, mg_theta, wait_limit;
-    bool mg_info, constant, transpose, unit_diagonal, no_check, whole_solve, hpcg, quiet, man, schema,
-        help_all;
+    bool mg_info, constant, transpose, unit_diagonal, no_check, whole_solve, hpcg, quiet, man,
+        schema, help_all;
 } cli_options;
 
 /* Where this stands in an option's help, the names of all known stencils are printed. */
