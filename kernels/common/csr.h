@@ -23,14 +23,9 @@ static inline void gsw_index_put(void *array, gsw_itype type, int64_t i, int64_t
 
 /* Entry i of a value array. */
 static inline double gsw_value_at(const void *array, gsw_dtype type, int64_t i) {
-    switch (type) {
-#define GSW_AT(dtype, ctype, name)                                                                 \
-    case dtype:                                                                                    \
-        return (double)((const ctype *)array)[i];
-        GSW_ELEMENTS(GSW_AT)
+#define GSW_AT(dtype, ctype, name) type == dtype ? (double)((const ctype *)array)[i]:
+    return GSW_ELEMENTS(GSW_AT) 0;
 #undef GSW_AT
-    }
-    return 0;
 }
 
 /* Whether entry k is a stored zero, which is no coupling. A CSR without values has none. */
@@ -39,14 +34,11 @@ static inline int gsw_csr_is_zero(const gsw_csr *csr, int64_t k) {
 }
 
 static inline void gsw_value_put(void *array, gsw_dtype type, int64_t i, double value) {
-    switch (type) {
 #define GSW_PUT(dtype, ctype, name)                                                                \
-    case dtype:                                                                                    \
-        ((ctype *)array)[i] = (ctype)value;                                                        \
-        break;
-        GSW_ELEMENTS(GSW_PUT)
+    if (type == dtype)                                                                             \
+        ((ctype *)array)[i] = (ctype)value;
+    GSW_ELEMENTS(GSW_PUT)
 #undef GSW_PUT
-    }
 }
 
 /* The end of `row`, which begins at entry `begin`, as an entry number in *end. Returns 0 where the

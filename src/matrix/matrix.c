@@ -42,8 +42,10 @@ gsw_status gsw_matrix_from_constants(gsw_context *context, const gsw_grid *grid,
     GSW_REQUIRE(context, matrix, "matrix must not be NULL");
     *matrix = (gsw_matrix){0};
     GSW_REQUIRE(context, context, "context must not be NULL");
+    GSW_REQUIRE(context, grid, "grid must not be NULL");
+    GSW_REQUIRE(context, stencil, "stencil must not be NULL");
     GSW_REQUIRE(context, values, "values must not be NULL");
-    if (grid != NULL && grid->nx == 1)
+    if (grid->nx == 1)
         array.repeat = GSW_REPEAT_NONE;
     GSW_TRY(gsw_matrix_from_stencil(context, grid, stencil, &array, &host));
     GSW_REQUIRE(context, planes == 1 || planes == grid->nz,

@@ -10,13 +10,13 @@
 enum { RHS_BATCH = 8 }; /* right-hand sides that share one pass over the factor */
 
 struct gsw_packed {
+    gsw_progress progress; /* aligned: first */
     gsw_chains chains, mirrored;
     int sweeps;              /* 2; 1 for LOWER and UPPER; 0 for JACOBI */
     int upper[2];            /* which part sweep 0 and 1 solve with */
     gsw_packed_part part[2]; /* lower, upper */
     gsw_records records[2];  /* in lower and in upper order */
     gsw_updates *updates;    /* NULL where rows do not depend on each other */
-    gsw_progress progress;
     void *sweep_work;
     size_t sweep_work_bytes; /* of one thread */
     void *eliminate_work;

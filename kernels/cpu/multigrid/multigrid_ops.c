@@ -186,7 +186,7 @@ static gsw_status cpu_invert_diagonal(gsw_context *context, const gsw_matrix *ma
     const int threads = gsw_useful_threads(context, n, VECTOR_GRAIN);
     const void *diagonal = matrix->array.values[matrix->stencil.center];
     const gsw_dtype from = matrix->array.value_type;
-#pragma omp parallel for simd schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t i = 0; i < n; i++)
         gsw_value_put(reciprocal, type, i, 1 / gsw_value_at(diagonal, from, i));
     return GSW_SUCCESS;
