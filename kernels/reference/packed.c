@@ -96,10 +96,10 @@ gsw_status gsw_reference_factor_open(gsw_context *context, gsw_factor *factor) {
  */
 
 /* x of a neighbour, whose row counts from the first own one. `ghosts`: those before the slab, in
- * the sweep's order. */
+ * the sweep's order; NULL: none. */
 static double neighbour_value(const gsw_factor *factor, int64_t j, const double *ghosts,
                               const void *x) {
-    if (j >= 0 && j < factor->points)
+    if (ghosts == NULL || (j >= 0 && j < factor->points))
         return gsw_value_at(x, factor->options.vector_type, j);
     return ghosts[j < 0 ? j + gsw_reference_before(factor) : j - factor->points];
 }
