@@ -2,17 +2,21 @@
  * builds.
  *
  *   perf_queue [--backend cpu|cuda] [--repeats N] [--stencils D3N7,D3N27]
- *              [--calls sweep,direct,apply,ilu0,ic0,dilu,cg,bicgstab] [SIZE ...]
+ *              [--calls sweep,direct,apply,ilu0,ic0,dilu,cg,bicgstab,arrays,constants] [SIZE ...]
  *
  * A SIZE is NXxNYxNZ, or N for a cube. Default: CUDA, 30 repeats, D3N7 and D3N27, cubes of 64, 128
  * and 256. For each grid and stencil, in microseconds per call: a sweep of a packed lower factor,
  * the direct sweep of a lower CSR, an ILU(0) apply, factorisations ILU(0), IC(0) (of the lower
  * part) and DILU from stencil arrays, an iteration of CG with IC(0) (D3N7, poisson), and one of
- * BiCGSTAB with ILU(0) (D3N7, convection). The calls cg-form and bicgstab-form, which are measured
- * only if they are named, are these iterations in Eisenstat's form; cg and bicgstab are without it.
- * The clock is the host's, around 20 calls and the wait for them; the median, smallest and largest
- * of the repeats are printed. x is poisoned before the last queue of solves, and compared with the
- * serial reference after it. An iteration is the difference of solves of 25 and 5.
+ * BiCGSTAB with ILU(0) (D3N7, convection). The calls arrays and constants, which are measured only
+ * if they are named, are products, packed and direct lower sweeps and SSOR with poisson's
+ * coefficients: one a point, or one an offset (gsw_problem_parse_constant()); with both their
+ * results are compared, which must be the same bits. The calls cg-form and bicgstab-form, which are
+ * measured only if they are named, are these iterations in Eisenstat's form; cg and bicgstab are
+ * without it. The clock is the host's, around 20 calls and the wait for them; the median, smallest
+ * and largest of the repeats are printed. x is poisoned before the last queue of solves, and
+ * compared with the serial reference after it. An iteration is the difference of solves of 25
+ * and 5.
  *
  * perf/paired runs two builds of this program in turn and prints the ratios. */
 #include <math.h>
@@ -187,6 +191,80 @@ static void measure_sweeps(const char *stencil_name, const char size[SIZE_LENGTH
     free(b);
 }
 
+static void product(trial *t) {
+    CHECK(gsw_spmv(context, &t->arrays, GSW_F64, t->b, t->x));
+}
+
+static void line_sweep(trial *t) {
+    const gsw_sptrsv_options line = {.size = sizeof line, .algorithm = GSW_ALGORITHM_LINE};
+    CHECK(gsw_sptrsv(context, &t->arrays, &line, 1, t->b, t->points, t->x, t->points));
+}
+
+/* The results of arrays, in the order of their measurement: those of constants are the same. */
+enum { COMPARED = 5 };
+
+static void compare_bits(const trial *t, const char *what, double **kept) {
+    const size_t bytes = (size_t)t->points * sizeof(double);
+    double *x = allocate(bytes);
+    CHECK(gsw_memory_download(context, x, t->x, bytes));
+    if (*kept == NULL) {
+        *kept = x;
+        return;
+    }
+    if (memcmp(*kept, x, bytes) != 0) {
+        fprintf(stderr, PROGRAM ": %s %s: other bits than with arrays\n", t->name, what);
+        exit(EXIT_FAILURE);
+    }
+    free(x);
+    free(*kept);
+    *kept = NULL;
+}
+
+static void measure_coefficients(const char *what, int constant, const char size[SIZE_LENGTH],
+                                 double *kept[COMPARED]) {
+    char text[NAME_LENGTH], name[NAME_LENGTH];
+    gsw_problem *problem;
+    trial t = {.name = name};
+    if (!chosen(what))
+        return;
+    snprintf(text, sizeof text, "poisson:%.*s", SIZE_LENGTH, size);
+    CHECK(constant ? gsw_problem_parse_constant(context, text, &problem)
+                   : gsw_problem_parse(context, text, NULL, &problem));
+    CHECK(gsw_grid_points(&gsw_problem_matrix(problem)->grid, &t.points));
+    const size_t bytes = (size_t)t.points * sizeof(double);
+    double *b = allocate(bytes);
+    gsw_random_vector(2, t.points, b);
+    CHECK(gsw_memory_alloc(context, bytes, (void **)&t.b));
+    CHECK(gsw_memory_alloc(context, bytes, (void **)&t.x));
+    CHECK(gsw_memory_upload(context, t.b, b, bytes));
+    CHECK(gsw_matrix_upload(context, gsw_problem_matrix(problem), &t.arrays));
+    const struct {
+        const char *name;
+        call_fn call;
+        gsw_factor_kind kind; /* of ilu_apply */
+        gsw_dtype type;
+    } all[COMPARED] = {{"product", product, GSW_FACTOR_LOWER, GSW_F64},
+                       {"lower", ilu_apply, GSW_FACTOR_LOWER, GSW_F64},
+                       {"lower fp32", ilu_apply, GSW_FACTOR_LOWER, GSW_F32},
+                       {"line", line_sweep, GSW_FACTOR_LOWER, GSW_F64},
+                       {"ssor", ilu_apply, GSW_SSOR, GSW_F64}};
+    for (int i = 0; i < COMPARED; i++) {
+        const gsw_factor_options options = {
+            .size = sizeof options, .kind = all[i].kind, .factor_type = all[i].type};
+        CHECK(gsw_factor_create(context, &t.arrays, &options, &t.factor));
+        CHECK(gsw_memory_set(context, t.x, 0xff, bytes));
+        snprintf(name, sizeof name, "%s %.*s", all[i].name, SIZE_LENGTH, size);
+        measure(&t, what, all[i].call, NULL);
+        compare_bits(&t, what, &kept[i]);
+        gsw_factor_destroy(t.factor);
+    }
+    gsw_matrix_release(context, &t.arrays);
+    gsw_memory_free(context, t.x);
+    gsw_memory_free(context, t.b);
+    gsw_problem_destroy(problem);
+    free(b);
+}
+
 /* A method with its problem and factor, in one of its forms. */
 typedef struct iteration {
     const char *call, *problem;
@@ -302,6 +380,11 @@ int main(int argc, char **argv) {
         snprintf(list, sizeof list, "%s", stencils);
         for (char *name = strtok(list, ","); name != NULL; name = strtok(NULL, ","))
             measure_sweeps(name, sizes[k]);
+        double *kept[COMPARED] = {NULL};
+        measure_coefficients("arrays", 0, sizes[k], kept);
+        measure_coefficients("constants", 1, sizes[k], kept);
+        for (int i = 0; i < COMPARED; i++)
+            free(kept[i]);
         for (size_t i = 0; i < sizeof iterations / sizeof iterations[0]; i++)
             if (chosen(iterations[i].call))
                 measure_iteration(&iterations[i], sizes[k]);

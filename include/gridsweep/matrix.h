@@ -71,7 +71,9 @@ typedef struct gsw_csr {
 typedef enum gsw_repeat {
     GSW_REPEAT_NONE = 0, /* one value per point: values[e][row] */
     GSW_REPEAT_Y = 1,    /* nx * nz values: values[e][x + nx * z] */
-    GSW_REPEAT_YZ = 2    /* nx values: values[e][x] */
+    GSW_REPEAT_YZ = 2,   /* nx values: values[e][x] */
+    GSW_REPEAT_XY = 3,   /* as Y, and the nx values of a line are equal */
+    GSW_REPEAT_XYZ = 4   /* as YZ, likewise */
 } gsw_repeat;
 
 /* Stencil arrays: one contiguous array per offset of the stencil, in the stencil's order, with one
@@ -82,7 +84,7 @@ typedef struct gsw_stencil_array {
     const void *const
         *values; /* stencil.count pointers (the pointer array is always on the host) */
     gsw_dtype value_type;
-    gsw_repeat repeat; /* not 0: nx > 1, and the matrix is on one process. CPU and reference */
+    gsw_repeat repeat; /* not 0: nx > 1, and the matrix is on one process */
 } gsw_stencil_array;
 
 typedef enum gsw_format { GSW_FORMAT_CSR = 0, GSW_FORMAT_STENCIL = 1 } gsw_format;
@@ -118,7 +120,7 @@ gsw_status gsw_matrix_from_stencil(gsw_context *context, const gsw_grid *grid,
  * others.
  *
  * The arrays are new, in the context's memory and of type `type`: nx values per offset (and plane).
- * With CUDA, and where nx is 1, they have one value per point. Release the matrix with
+ * Where nx is 1 they have one value per point. Release the matrix with
  * gsw_matrix_release() (memory.h). On failure *matrix is {0}.
  * Errors: INVALID_ARGUMENT, OVERFLOW, OUT_OF_MEMORY, DEVICE. */
 GSW_API

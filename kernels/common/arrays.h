@@ -10,9 +10,28 @@ typedef struct gsw_array_steps {
     int64_t y, z;
 } gsw_array_steps;
 
+/* How lines repeat: NONE, Y or YZ. Where ny is 1, one line per plane is all of them. */
+static inline gsw_repeat gsw_repeat_of(const gsw_matrix *matrix) {
+    switch (matrix->array.repeat) {
+    case GSW_REPEAT_YZ:
+    case GSW_REPEAT_XYZ:
+        return GSW_REPEAT_YZ;
+    case GSW_REPEAT_Y:
+    case GSW_REPEAT_XY:
+        return matrix->grid.ny > 1 ? GSW_REPEAT_Y : GSW_REPEAT_NONE;
+    default:
+        return GSW_REPEAT_NONE;
+    }
+}
+
+/* Whether lines repeat and the values of each one are equal. */
+static inline int gsw_has_constant_lines(const gsw_matrix *matrix) {
+    return matrix->array.repeat >= GSW_REPEAT_XY && gsw_repeat_of(matrix) != GSW_REPEAT_NONE;
+}
+
 static inline gsw_array_steps gsw_array_steps_of(const gsw_matrix *matrix) {
     const gsw_grid *g = &matrix->grid;
-    switch (matrix->array.repeat) {
+    switch (gsw_repeat_of(matrix)) {
     case GSW_REPEAT_Y:
         return (gsw_array_steps){0, g->nx};
     case GSW_REPEAT_YZ:
@@ -30,7 +49,7 @@ static inline int64_t gsw_array_line(const gsw_matrix *matrix, int64_t y, int64_
 
 static inline int64_t gsw_array_at(const gsw_matrix *matrix, int64_t row) {
     const gsw_grid *g = &matrix->grid;
-    if (matrix->array.repeat == GSW_REPEAT_NONE)
+    if (gsw_repeat_of(matrix) == GSW_REPEAT_NONE)
         return row;
     return row % g->nx + gsw_array_line(matrix, row / g->nx % g->ny, row / g->nx / g->ny);
 }
@@ -38,9 +57,8 @@ static inline int64_t gsw_array_at(const gsw_matrix *matrix, int64_t row) {
 /* The values of one array. */
 static inline int64_t gsw_array_values(const gsw_matrix *matrix) {
     const gsw_grid *g = &matrix->grid;
-    return g->nx * (matrix->array.repeat == GSW_REPEAT_NONE ? g->ny * g->nz
-                    : matrix->array.repeat == GSW_REPEAT_Y  ? g->nz
-                                                            : 1);
+    const gsw_repeat repeat = gsw_repeat_of(matrix);
+    return g->nx * (repeat == GSW_REPEAT_NONE ? g->ny * g->nz : repeat == GSW_REPEAT_Y ? g->nz : 1);
 }
 
 /* The kinds of matrices that a row source may read: bits of gsw_matrix_ops.kinds. */
@@ -49,7 +67,7 @@ typedef enum gsw_matrix_kind { GSW_KIND_CSR, GSW_KIND_ARRAYS, GSW_KIND_REPEAT } 
 static inline gsw_matrix_kind gsw_matrix_kind_of(const gsw_matrix *matrix) {
     if (matrix->format == GSW_FORMAT_CSR)
         return GSW_KIND_CSR;
-    return matrix->array.repeat == GSW_REPEAT_NONE ? GSW_KIND_ARRAYS : GSW_KIND_REPEAT;
+    return gsw_repeat_of(matrix) == GSW_REPEAT_NONE ? GSW_KIND_ARRAYS : GSW_KIND_REPEAT;
 }
 
 /* The type of a matrix's coefficients. */

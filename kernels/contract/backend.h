@@ -23,9 +23,10 @@ struct gsw_factor {
     gsw_grid grid;
     gsw_stencil stencil;
     int64_t points;
-    gsw_repeat repeat; /* kinds LOWER, UPPER and SSOR: how the values of its matrices repeat */
-    int usable;        /* holds values */
-    int row_base;      /* from which messages count rows: that of the matrix's CSR, or 0 */
+    gsw_repeat repeat;  /* kinds LOWER, UPPER and SSOR: how the lines of its matrices repeat, */
+    int constant_lines; /* and that their values are equal */
+    int usable;         /* holds values */
+    int row_base;       /* from which messages count rows: that of the matrix's CSR, or 0 */
     gsw_factor_info info;
     struct gsw_packed *packed;
 

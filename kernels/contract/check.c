@@ -147,7 +147,7 @@ gsw_status gsw_array_check_on_grid(gsw_context *context, const gsw_grid *grid,
     GSW_REQUIRE(context, array->values, "array: values must not be NULL");
     GSW_REQUIRE(context, gsw_is_element(array->value_type),
                 "array: value_type %d is not a gsw_dtype", (int)array->value_type);
-    GSW_REQUIRE(context, (unsigned)array->repeat <= GSW_REPEAT_YZ,
+    GSW_REQUIRE(context, (unsigned)array->repeat <= GSW_REPEAT_XYZ,
                 "array: repeat %d is not a gsw_repeat", (int)array->repeat);
     GSW_REQUIRE(context, array->repeat == GSW_REPEAT_NONE || grid->nx > 1,
                 "array: repeat needs a grid with more than one point along x");
@@ -373,9 +373,7 @@ gsw_status gsw_matrix_check_kind(gsw_context *context, const gsw_matrix *matrix)
     return context->ops->matrix->kinds >> kind & 1
                ? GSW_SUCCESS
                : gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                          "matrix: it is %s, which this backend does not take; "
-                          "gsw_matrix_upload() copies it to what it takes",
-                          kinds[kind]);
+                          "matrix: it is %s, which this backend does not take", kinds[kind]);
 }
 
 gsw_status gsw_matrix_check_place(gsw_context *context, const gsw_matrix *matrix) {

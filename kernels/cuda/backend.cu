@@ -504,7 +504,7 @@ static const gsw_vector_ops vector_ops = {
 };
 
 static const gsw_matrix_ops matrix_ops = {
-    .kinds = 1 << GSW_KIND_CSR | 1 << GSW_KIND_ARRAYS,
+    .kinds = 1 << GSW_KIND_CSR | 1 << GSW_KIND_ARRAYS | 1 << GSW_KIND_REPEAT,
     .validate = entry<gsw_cuda_validate>::call,
     .spmv = entry<gsw_cuda_spmv>::call,
     .multiply = entry<gsw_cuda_multiply>::call,

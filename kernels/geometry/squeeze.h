@@ -3,7 +3,7 @@
 #ifndef GSW_SQUEEZE_H
 #define GSW_SQUEEZE_H
 
-#include <gridsweep/matrix.h>
+#include "common/arrays.h"
 
 typedef struct gsw_squeezed {
     gsw_matrix matrix; /* the extents of 1 come last; its stencil has only offsets that exist */
@@ -20,7 +20,9 @@ static inline void gsw_squeeze(const gsw_matrix *matrix, gsw_squeezed *squeezed)
         for (int a = 0; a < 3; a++)
             if ((extent[a] == 1) == ones)
                 axis[axes++] = a;
+    const int arrays = matrix->format == GSW_FORMAT_STENCIL;
     squeezed->matrix = *matrix;
+    squeezed->matrix.array.repeat = gsw_repeat_of(matrix);
     squeezed->matrix.grid = (gsw_grid){extent[axis[0]], extent[axis[1]], extent[axis[2]]};
     to->count = 0;
     for (int32_t e = 0; e < from->count; e++) {
@@ -32,14 +34,12 @@ static inline void gsw_squeeze(const gsw_matrix *matrix, gsw_squeezed *squeezed)
             continue;
         if (e == from->center)
             to->center = to->count;
-        if (matrix->format == GSW_FORMAT_STENCIL)
+        if (arrays)
             squeezed->values[to->count] = matrix->array.values[e];
         to->offsets[to->count++] = (gsw_offset){d[axis[0]], d[axis[1]], d[axis[2]]};
     }
-    if (matrix->format == GSW_FORMAT_STENCIL)
+    if (arrays)
         squeezed->matrix.array.values = squeezed->values;
-    if (matrix->grid.ny == 1 && matrix->array.repeat == GSW_REPEAT_Y)
-        squeezed->matrix.array.repeat = GSW_REPEAT_NONE; /* what was z is y now */
 }
 
 #endif

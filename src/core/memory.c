@@ -78,28 +78,9 @@ static gsw_status upload_csr(gsw_context *context, const gsw_csr *from, gsw_csr 
                         &to->values);
 }
 
-/* Uploads an array with one value per point, written out of one whose values repeat. */
-static gsw_status upload_repeated(gsw_context *context, const gsw_matrix *from, const void *array,
-                                  const void **copy) {
-    const gsw_grid *g = &from->grid;
-    const int64_t points = g->nx * g->ny * g->nz;
-    const size_t size = gsw_dtype_size(from->array.value_type), line = (size_t)g->nx * size;
-    void *whole;
-    GSW_TRY(gsw_alloc(context, (size_t)points, size, "the values of all points", &whole));
-    for (int64_t l = 0; l < g->ny * g->nz; l++)
-        memcpy((char *)whole + (size_t)l * line,
-               (const char *)array + (size_t)gsw_array_line(from, l % g->ny, l / g->ny) * size,
-               line);
-    const gsw_status status = upload_array(context, whole, points, size, copy);
-    free(whole);
-    return status;
-}
-
 static gsw_status upload_stencil(gsw_context *context, const gsw_matrix *from, gsw_matrix *to) {
     const int32_t count = from->stencil.count;
     const void **values;
-    if (!(context->ops->matrix->kinds >> GSW_KIND_REPEAT & 1))
-        to->array.repeat = GSW_REPEAT_NONE;
     GSW_TRY(gsw_alloc(context, (size_t)count, sizeof *values, "the pointers to stencil arrays",
                       (void **)&values));
     for (int32_t e = 0; e < count; e++)
@@ -108,11 +89,8 @@ static gsw_status upload_stencil(gsw_context *context, const gsw_matrix *from, g
     for (int32_t e = 0; e < count; e++) {
         if (from->array.values[e] == NULL)
             continue;
-        if (to->array.repeat != from->array.repeat)
-            GSW_TRY(upload_repeated(context, from, from->array.values[e], &values[e]));
-        else
-            GSW_TRY(upload_array(context, from->array.values[e], gsw_array_values(from),
-                                 gsw_dtype_size(from->array.value_type), &values[e]));
+        GSW_TRY(upload_array(context, from->array.values[e], gsw_array_values(from),
+                             gsw_dtype_size(from->array.value_type), &values[e]));
     }
     return GSW_SUCCESS;
 }

@@ -37,7 +37,7 @@ gsw_status gsw_matrix_from_constants(gsw_context *context, const gsw_grid *grid,
                                      int64_t planes, gsw_dtype type, gsw_matrix *matrix) {
     const void *lines[GSW_STENCIL_MAX];
     gsw_matrix host;
-    gsw_stencil_array array = {lines, type, planes == 1 ? GSW_REPEAT_YZ : GSW_REPEAT_Y};
+    gsw_stencil_array array = {lines, type, planes == 1 ? GSW_REPEAT_XYZ : GSW_REPEAT_XY};
     void *memory = NULL;
     GSW_REQUIRE(context, matrix, "matrix must not be NULL");
     *matrix = (gsw_matrix){0};

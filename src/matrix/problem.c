@@ -376,7 +376,7 @@ static gsw_status create(gsw_context *context, const char *name, const gsw_grid 
         goto cleanup;
     }
     if (constant && grid->nx > 1)
-        made->matrix.array.repeat = GSW_REPEAT_YZ;
+        made->matrix.array.repeat = GSW_REPEAT_XYZ;
     GSW_TRY_GOTO(allocate_arrays(context, made), cleanup);
     if (made->matrix.array.repeat == GSW_REPEAT_NONE)
         GSW_TRY_GOTO(fill_problem(context, made, points), cleanup);

@@ -72,8 +72,10 @@ static gsw_status fill(gsw_context *context, gsw_factor *factor, const gsw_matri
     else
         GSW_REQUIRE(context, !upper, "upper must be NULL, except for kind LU");
     GSW_REQUIRE(context,
-                factor->repeat == GSW_REPEAT_NONE || (matrix->format == GSW_FORMAT_STENCIL &&
-                                                      matrix->array.repeat == factor->repeat),
+                factor->repeat == GSW_REPEAT_NONE ||
+                    (matrix->format == GSW_FORMAT_STENCIL &&
+                     gsw_repeat_of(matrix) == factor->repeat &&
+                     gsw_has_constant_lines(matrix) >= factor->constant_lines),
                 "matrix: its values do not repeat like those of the factor's first matrix");
     factor->usable = 0;
     factor->row_base = gsw_matrix_row_base(matrix);
@@ -125,8 +127,10 @@ static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
     made->section = section;
     if (matrix->format == GSW_FORMAT_STENCIL &&
         (options->kind == GSW_FACTOR_LOWER || options->kind == GSW_FACTOR_UPPER ||
-         options->kind == GSW_SSOR))
-        made->repeat = matrix->array.repeat;
+         options->kind == GSW_SSOR)) {
+        made->repeat = gsw_repeat_of(matrix);
+        made->constant_lines = gsw_has_constant_lines(matrix);
+    }
     gsw_factor_name_system(made, matrix);
     if (ghosts != NULL) {
         int64_t *const extent[3] = {&made->grid.nx, &made->grid.ny, &made->grid.nz};

@@ -18,7 +18,7 @@ static void add_tap(gsw_tap_set *set, const gsw_chains *g, gsw_offset offset, in
     tap->step = offset.dx + g->nx * (offset.dy + g->ny * (int64_t)offset.dz);
     tap->shift = 0;
     if (set->transposed)
-        tap->shift = set->matrix->array.repeat == GSW_REPEAT_NONE
+        tap->shift = gsw_repeat_of(set->matrix) == GSW_REPEAT_NONE
                          ? tap->step
                          : offset.dx + set->steps.y * offset.dy + set->steps.z * offset.dz;
     tap->slot = slot;
@@ -33,8 +33,6 @@ static void collect_taps(gsw_tap_set *set, const gsw_chains *g, const gsw_matrix
     set->matrix = matrix;
     set->transposed = transposed;
     set->steps = gsw_array_steps_of(matrix);
-    if (matrix->grid.ny == 1)
-        set->steps.y = set->steps.z; /* the chains have no axis with one point */
     set->count = 0;
     for (int32_t j = 0; j < lower->count; j++)
         add_tap(set, g, lower->offset[j], lower->source[j], wanted[0] ? j : -1);

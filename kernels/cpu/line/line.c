@@ -458,7 +458,7 @@ static gsw_status solve(gsw_context *context, const gsw_matrix *matrix, const gs
         .b = b,
         .x = x,
         .indexed = indexed,
-        .lists = !indexed && matrix->array.repeat == GSW_REPEAT_NONE,
+        .lists = !indexed && gsw_repeat_of(matrix) == GSW_REPEAT_NONE,
         .vectors = options->vector_type,
         .coefficients = gsw_matrix_value_type(matrix),
         .transpose = options->transpose != 0,

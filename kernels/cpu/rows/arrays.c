@@ -24,7 +24,7 @@ static int64_t diagonal(const gsw_matrix *matrix, int64_t first, int64_t count, 
     const gsw_dtype type = matrix->array.value_type;
     if (values == NULL)
         memset(to, 0, (size_t)count * sizeof *to);
-    else if (matrix->array.repeat == GSW_REPEAT_NONE && type == GSW_F64)
+    else if (gsw_repeat_of(matrix) == GSW_REPEAT_NONE && type == GSW_F64)
         memcpy(to, (const double *)values + first, (size_t)count * sizeof *to);
     else
         for (int64_t i = 0; i < count; i++)
@@ -82,7 +82,7 @@ static inline int is_beyond(const gsw_staging *s, const gsw_tap_set *set, const 
 
 /* Where arrays hold the coefficients of a line. */
 static inline int64_t array_line(const gsw_tap_set *set, const gsw_place *place) {
-    return set->matrix->array.repeat == GSW_REPEAT_NONE
+    return gsw_repeat_of(set->matrix) == GSW_REPEAT_NONE
                ? place->row
                : set->steps.y * place->y + set->steps.z * place->z;
 }

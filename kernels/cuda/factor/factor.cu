@@ -3,9 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/arrays.h"
 #include "diagonal.cuh"
 #include "cuda/eliminate/eliminate.cuh"
 #include "cuda/factor/factors.cuh"
+#include "cuda/multigrid/multigrid.cuh"
 #include "pack.cuh"
 #include "cuda/sweep/sweep.cuh"
 
@@ -41,6 +43,11 @@ constexpr int64_t MULTIPROCESSORS_OF_DEALT = 132;
 
 /* The time of a hand-over between pencils, in steps. */
 constexpr int64_t HAND_OVER = 10;
+
+/* Neither a part of a grid nor swept in sections. */
+bool is_whole(const gsw_factor *factor) {
+    return factor->section == 0 && !gsw_cuda_is_remote(factor);
+}
 
 gsw_status upload(gsw_context *context, const void *host, size_t bytes, void **device) {
     GSW_TRY(gsw_cuda_reserve(context, bytes, "the table of pencils", device));
@@ -209,6 +216,71 @@ void describe_pencil(const gsw_factor *factor, gsw_packed_view *view, const sect
         number_remote(factor, view, pencil);
 }
 
+/* The kinds of a pencil's lines (repeats.h). */
+void kinds_of_pencil(const gsw_factor *factor, const gsw_packed_view *view,
+                     const gsw_pencil *pencil, int64_t reach, int64_t *kinds) {
+    const gsw_tiles *t = &view->tiles;
+    for (int32_t l = 0; l < gsw_tile_lines(t); l++) {
+        const gsw_tile_line line = gsw_tile_line_of(t, (int)view->upper, pencil->j, pencil->k,
+                                                    l % t->tile_y, l / t->tile_y);
+        kinds[l] = gsw_line_kind(factor->repeat, reach, t->ny, t->nz, line.y, line.z);
+    }
+}
+
+/* Where lines lie along x and coefficients repeat, pencils with lines of equal kinds share their
+ * records: fills shared[] and lists the first ones of them in `writers`. */
+gsw_status share_records(gsw_context *context, const gsw_factor *factor, gsw_packed_view *view,
+                         const gsw_pencil *pencil, int32_t *shared, gsw_pencil *writers) {
+    const int64_t reach = gsw_lines_reach(&factor->stencil);
+    gsw_groups groups = {};
+    gsw_status status = GSW_SUCCESS;
+    groups.lines = gsw_tile_lines(&view->tiles);
+    view->stored = 0;
+    for (int32_t i = 0; i < view->pencils && status == GSW_SUCCESS; i++) {
+        int64_t kinds[2 * GSW_TILE_LANES];
+        int64_t number = i > 0 ? shared[i - 1] : 0;
+        kinds_of_pencil(factor, view, &pencil[i], reach, kinds);
+        status = gsw_groups_find(context, &groups, kinds, &number);
+        shared[i] = (int32_t)number;
+        if (number == view->stored)
+            writers[view->stored++] = pencil[i];
+    }
+    free(groups.kinds);
+    return status;
+}
+
+gsw_status upload_shared(gsw_context *context, const gsw_factor *factor, gsw_packed_view *view,
+                         const gsw_pencil *pencil) {
+    const auto count = (size_t)view->pencils;
+    void *writers = NULL, *shared = NULL;
+    gsw_status status;
+    GSW_TRY_GOTO(gsw_alloc(context, count, sizeof *pencil, "the table of pencils", &writers),
+                 cleanup);
+    GSW_TRY_GOTO(gsw_alloc(context, count, sizeof(int32_t), "the table of pencils", &shared),
+                 cleanup);
+    GSW_TRY_GOTO(share_records(context, factor, view, pencil, static_cast<int32_t *>(shared),
+                               static_cast<gsw_pencil *>(writers)),
+                 cleanup);
+    GSW_TRY_GOTO(upload(context, shared, count * sizeof(int32_t), (void **)&view->shared), cleanup);
+    status =
+        upload(context, writers, (size_t)view->stored * sizeof *pencil, (void **)&view->writers);
+cleanup:
+    free(shared);
+    free(writers);
+    return status;
+}
+
+/* Uploads the table of a part's pencils, and the list of those whose records are stored. */
+gsw_status upload_pencils(gsw_context *context, const gsw_factor *factor, gsw_packed_view *view,
+                          const gsw_pencil *pencil) {
+    GSW_TRY(upload(context, pencil, (size_t)view->pencils * sizeof *pencil, (void **)&view->table));
+    view->stored = view->pencils;
+    view->writers = view->table;
+    if (is_whole(factor) && view->tiles.stride[0] == 1 && gsw_lines_repeat(factor))
+        return upload_shared(context, factor, view, pencil);
+    return GSW_SUCCESS;
+}
+
 /* Orders the used tiles of a part by the time at which they can start. Every dependence leads to a
  * tile of the same section that is not after this one in y' or z, so to an earlier start. `ticket`
  * has room for all tiles. */
@@ -233,8 +305,7 @@ gsw_status order_pencils(gsw_context *context, const gsw_factor *factor, gsw_pac
         if (owner_of(factor, view, list[i].k) == rank)
             describe_pencil(factor, view, s, ticket, list[i], pencil);
     }
-    gsw_status status =
-        upload(context, table, (size_t)view->pencils * sizeof(gsw_pencil), (void **)&view->table);
+    const gsw_status status = upload_pencils(context, factor, view, pencil);
     free(table);
     return status;
 }
@@ -286,11 +357,11 @@ gsw_status allocate_parts(gsw_context *context, gsw_factor *factor) {
         /* An elimination reads the upper rows of the slab below. */
         if (part == 1 && gsw_eliminates(factor->options.kind))
             view->spare = packed->view[0].remote_before;
-        const int64_t bytes = (view->pencils + view->spare) * gsw_pencil_values(view) * size;
+        const int64_t bytes = (view->stored + view->spare) * gsw_pencil_values(view) * size;
+        const int64_t read = factor->points * (view->terms + view->diagonal) * size;
         GSW_TRY(gsw_cuda_reserve(context, (size_t)bytes, "the packed factor", &view->values));
         factor->info.packed_bytes += bytes;
-        factor->info.moved_bytes +=
-            factor->points * (view->terms + view->diagonal) * size + vectors;
+        factor->info.moved_bytes += (bytes < read ? bytes : read) + vectors;
     }
     return GSW_SUCCESS;
 }
@@ -317,11 +388,6 @@ void cut_parts(gsw_factor *factor, gsw_tiles tiles, gsw_shape_name shape, gsw_ti
 gsw_shape_name name_of_parts(const gsw_tiles &tiles) {
     const gsw_shape_name shape = gsw_name_shape(&tiles.part[0]);
     return shape == gsw_name_shape(&tiles.part[1]) ? shape : SHAPE_OTHER;
-}
-
-/* Neither a part of a grid nor swept in sections. */
-bool is_whole(const gsw_factor *factor) {
-    return factor->section == 0 && !gsw_cuda_is_remote(factor);
 }
 
 /* Chooses the tiles for the shape. On a device with little shared memory they may not fit. Then it
@@ -467,17 +533,52 @@ void gsw_cuda_factor_close(gsw_context *context, gsw_factor *factor) {
     for (int part = 1; part >= 0; part--) {
         if (!factor->deal)
             gsw_cuda_unreserve(context, packed->view[part].values);
+        if (packed->view[part].writers != packed->view[part].table)
+            gsw_cuda_unreserve(context, (void *)packed->view[part].writers);
+        gsw_cuda_unreserve(context, (void *)packed->view[part].shared);
         gsw_cuda_unreserve(context, (void *)packed->view[part].table);
         free(packed->view[part].tickets);
     }
+    gsw_cuda_unreserve(context, packed->written_memory);
     gsw_cuda_unreserve(context, packed->reciprocal);
     gsw_cuda_unreserve(context, packed->pivots);
     free(packed);
     factor->packed = NULL;
 }
 
+/* Copies a matrix whose values repeat, or its diagonal, to one with a value per point. */
+static gsw_status write_out(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix) {
+    gsw_packed *packed = factor->packed;
+    const bool all = factor->options.kind != GSW_JACOBI;
+    const int32_t first = all ? 0 : matrix->stencil.center;
+    const int32_t end = all ? matrix->stencil.count : first + 1;
+    const size_t array_bytes = (size_t)factor->points * sizeof(double); /* of either type */
+    void *arrays[GSW_STENCIL_MAX] = {};
+    if (!packed->written_memory) {
+        const size_t bytes = (size_t)(end - first) * array_bytes;
+        GSW_TRY(
+            gsw_cuda_reserve(context, bytes, "the values of all points", &packed->written_memory));
+        factor->info.work_bytes += (int64_t)bytes;
+    }
+    packed->written = *matrix;
+    packed->written.array.repeat = GSW_REPEAT_NONE;
+    packed->written.array.values = packed->written_values;
+    for (int32_t e = first; e < end; e++) {
+        if (matrix->array.values[e])
+            arrays[e] =
+                static_cast<char *>(packed->written_memory) + (size_t)(e - first) * array_bytes;
+        packed->written_values[e] = arrays[e];
+    }
+    return gsw_cuda_copy_arrays(context, matrix, matrix->array.value_type, arrays);
+}
+
 gsw_status gsw_cuda_factor_fill(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                                 const gsw_matrix *upper) {
+    if (gsw_matrix_kind_of(matrix) == GSW_KIND_REPEAT &&
+        (gsw_eliminates(factor->options.kind) || factor->options.kind == GSW_JACOBI)) {
+        GSW_TRY(write_out(context, factor, matrix));
+        matrix = &factor->packed->written;
+    }
     GSW_TRY(gsw_cuda_forget_pivots(context, factor));
     factor->packed->pivots_known = false;
     if (factor->options.kind == GSW_JACOBI)

@@ -10,16 +10,17 @@
  * modulo the run's length. So reads begin at the start of memory sectors. If the axes are turned,
  * so that the neighbours in memory are neighbouring lines, the block reads these together.
  *
- * SOURCES. Stencil arrays, and CSR that is packed transposed, are gathered coefficient by
- * coefficient (pack_gathered). Other CSR is read by rows (pack_csr_rows). Normally a row has the
- * number of entries that its place in the grid implies. It is then read entry by entry, as it lies
- * in memory, and its columns are compared with those expected. One thread merges any other row with
- * the stencil. */
+ * SOURCES. Stencil arrays, also those whose values repeat, and CSR that is packed transposed, are
+ * gathered coefficient by coefficient (pack_gathered). Other CSR is read by rows (pack_csr_rows).
+ * Normally a row has the number of entries that its place in the grid implies. It is then read
+ * entry by entry, as it lies in memory, and its columns are compared with those expected. One
+ * thread merges any other row with the stencil. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "pack.cuh"
 #include "pack_kernels.cuh"
+#include "common/arrays.h"
 #include "cuda/rows/rows.cuh"
 
 namespace {
@@ -112,8 +113,8 @@ void plan_part(pack_plan *plan, const gsw_factor *factor, int part) {
     plan->skew_y = t->skew_y;
     plan->skew_z = t->skew_z;
     plan->records = (int32_t)t->records;
-    plan->pencils = view->pencils;
-    plan->table = view->table;
+    plan->pencils = view->stored;
+    plan->table = view->writers;
     plan->values = view->values;
     plan->terms = view->terms;
     plan->members = view->members;
@@ -273,6 +274,30 @@ gsw_status launch_arrays(gsw_context *context, const gsw_factor *factor, pack_pl
     return launch(context, pack_gathered<Stored, pack_arrays<Value>>, plan, &arrays, bytes);
 }
 
+/* Arrays whose values repeat have those of the first line of each plane, or of the grid. */
+template <typename Stored>
+gsw_status launch_repeated(gsw_context *context, const gsw_factor *factor, pack_plan *plan,
+                           const pack_origin *origin) {
+    const gsw_array_steps steps = gsw_array_steps_of(origin->matrix);
+    const size_t size = gsw_dtype_size(origin->matrix->array.value_type);
+    pack_repeated source = {};
+    source.f32 = size == sizeof(float);
+    for (int a = 0; a < 3; a++) {
+        const int64_t rows = plan->stride[a];
+        source.step[a] = rows <= 1 ? rows : rows == origin->matrix->grid.nx ? steps.y : steps.z;
+    }
+    for (int32_t t = 0; t < plan->taps; t++) {
+        const pack_tap *tap = &plan->tap[t];
+        const int64_t to_neighbour =
+            tap->dx * source.step[0] + tap->dy * source.step[1] + tap->dz * source.step[2];
+        const void *values = origin->matrix->array.values[entry_of(factor, plan, origin, t)];
+        source.values[t] =
+            shifted<char>(values, origin->transposed ? to_neighbour * (int64_t)size : 0);
+    }
+    const size_t bytes = plan_runs<double>(plan, false);
+    return launch(context, pack_gathered<Stored, pack_repeated>, plan, &source, bytes);
+}
+
 /* The lower part of products a_ij a_ji, or with `reciprocal` of a_ij / p_j, p_j the pivots.
  * `ghosts`: see gsw_cuda_pack_products(). */
 gsw_status launch_products(gsw_context *context, const gsw_factor *factor, const gsw_matrix *matrix,
@@ -362,6 +387,8 @@ gsw_status launch_csr(gsw_context *context, const gsw_factor *factor, pack_plan 
 template <typename Stored>
 gsw_status launch_part(gsw_context *context, const gsw_factor *factor, pack_plan *plan,
                        const pack_origin *origin) {
+    if (gsw_matrix_kind_of(origin->matrix) == GSW_KIND_REPEAT)
+        return launch_repeated<Stored>(context, factor, plan, origin);
     return with_rows(origin->matrix, [&](auto rows) {
         using Rows = decltype(rows);
         using Value = typename Rows::value;
@@ -379,11 +406,12 @@ gsw_status launch_part(gsw_context *context, const gsw_factor *factor, pack_plan
  * 32 points of each line of a pencil, and each of its warps those of one line after the other. */
 template <typename Stored>
 __global__ void __launch_bounds__(THREADS)
-    unpack_term(const __grid_constant__ pack_plan plan, int32_t term, double *to) {
-    const int64_t ticket = blockIdx.x / plan.runs;
+    unpack_term(const __grid_constant__ pack_plan plan, const int32_t *shared, int32_t term,
+                double *to) {
     const int32_t warp = (int32_t)threadIdx.x / GSW_TILE_LANES;
     const int32_t x =
         (int32_t)(blockIdx.x % plan.runs * GSW_TILE_LANES + threadIdx.x % GSW_TILE_LANES);
+    const int64_t ticket = blockIdx.x / plan.runs;
     const gsw_pencil pencil = plan.table[ticket];
     const int64_t record_values = (plan.terms + plan.diagonal) * lines_of(plan);
     for (int32_t i = warp; i < lines_of(plan); i += WARPS) {
@@ -391,7 +419,8 @@ __global__ void __launch_bounds__(THREADS)
         const pack_line line = line_of(plan, pencil, lane, member);
         if (!line.inside || x >= plan.nx)
             continue;
-        const int64_t record = ticket * plan.records + (x + line.shift) % plan.records;
+        const int64_t record =
+            (shared ? shared[ticket] : ticket) * plan.records + (x + line.shift) % plan.records;
         const Stored *values = static_cast<const Stored *>(plan.values) + record * record_values;
         const auto value = [&](int32_t t) {
             return (double)
@@ -482,13 +511,15 @@ gsw_status gsw_cuda_unpack(gsw_context *context, const gsw_factor *factor, int w
                            double *const *arrays) {
     const cudaStream_t stream = gsw_cuda_of(context)->stream;
     const int part = factor->packed->layout.upper[which];
-    const gsw_shape *shape = &factor->packed->view[part].tiles.part[part];
+    const gsw_packed_view *view = &factor->packed->view[part];
+    const gsw_shape *shape = &view->tiles.part[part];
     const int32_t center = factor->stencil.center;
     const int32_t first = part ? center : 0, end = part ? factor->stencil.count : center + 1;
     pack_plan plan;
     plan_part(&plan, factor, part);
+    plan.table = view->table;
     plan.runs = (uint32_t)gsw_ceil_div(plan.nx, GSW_TILE_LANES);
-    const unsigned blocks = plan.runs * (unsigned)plan.pencils;
+    const unsigned blocks = plan.runs * (unsigned)view->pencils;
     const auto kernel =
         factor->options.factor_type == GSW_F64 ? unpack_term<double> : unpack_term<float>;
     for (int32_t e = first; e < end; e++) {
@@ -499,7 +530,7 @@ gsw_status gsw_cuda_unpack(gsw_context *context, const gsw_factor *factor, int w
                 cudaMemsetAsync(arrays[e], 0, (size_t)factor->points * sizeof(double), stream),
                 "a coefficient that no point has"));
         else
-            kernel<<<blocks, THREADS, 0, stream>>>(plan, term, arrays[e]);
+            kernel<<<blocks, THREADS, 0, stream>>>(plan, view->shared, term, arrays[e]);
     }
     return gsw_cuda_check_launch(context, "unpacking");
 }

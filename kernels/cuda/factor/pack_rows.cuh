@@ -193,6 +193,36 @@ template <typename Value> struct pack_arrays {
     }
 };
 
+/* Stencil arrays whose values repeat, of either type. They are few. */
+struct pack_repeated {
+    using type = double;
+    static constexpr int32_t points = 4, terms = 1;
+    const void *values[GSW_STENCIL_MAX]; /* of the plan's couplings; NULL: zeros */
+    int64_t step[3];                     /* along the tiles' axes */
+    int32_t f32;
+
+    __device__ double entry(const pack_plan &, const pack_point &point, int32_t t) const {
+        const int64_t at = point.x * step[0] + point.y * step[1] + point.z * step[2];
+        if (!values[t])
+            return 0;
+        return f32 ? (double)static_cast<const float *>(values[t])[at]
+                   : static_cast<const double *>(values[t])[at];
+    }
+
+    __device__ pack_started start(const pack_plan &plan, const pack_point &point, int32_t t,
+                                  bool there, double *) const {
+        return {there ? entry(plan, point, t) : 0, 0};
+    }
+
+    __device__ void finish(const pack_plan &, const pack_started &started, double *to) const {
+        *to = started.a;
+    }
+
+    __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
+        return pack_finish_diagonal(plan, *this, point, entry(plan, point, plan.center));
+    }
+};
+
 /* ---- Products of stencil arrays ---- */
 
 /* Is it finite, and not below the smallest normal number? */

@@ -158,8 +158,14 @@ static void plan_arrays(const gsw_shape *shape, const gsw_matrix *matrix, bool m
             j == 0 ? matrix->stencil.center : shape->source[shape_index(shape, plan->own, j)];
         const char *array = (const char *)matrix->array.values[e];
         if (array != NULL && mirrored)
-            array += (size_t)(plan->points - 1) * size;
+            array += (size_t)(gsw_array_values(matrix) - 1) * size;
         plan->array[j] = array;
+    }
+    plan->step_y = plan->nx;
+    plan->step_z = (int64_t)plan->nx * plan->ny;
+    if (!gsw_matrix_is_arrays(matrix)) {
+        plan->step_y = gsw_array_steps_of(matrix).y;
+        plan->step_z = gsw_array_steps_of(matrix).z;
     }
 }
 

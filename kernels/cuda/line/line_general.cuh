@@ -15,13 +15,16 @@ __device__ bool coefficient(const line_plan &plan, int32_t j, int32_t x, int32_t
     const line_offset o = plan.term[j];
     if (!leads_inside(plan, o, x, y, z))
         return false;
-    const int64_t other = row + distance(plan, o);
     if (plan.source == LINE_ARRAYS) {
         if (plan.array[j] == NULL)
             return false;
-        *value = ((const Value *)plan.array[j])[plan.step * (plan.transpose ? other : row)];
+        const int64_t stored = x + plan.step_y * y + plan.step_z * z;
+        *value =
+            ((const Value *)
+                 plan.array[j])[plan.step * (plan.transpose ? stored + step_of(plan, o) : stored)];
         return true;
     }
+    const int64_t other = row + distance(plan, o);
     const int64_t position =
         plan.transpose ? find_entry(plan, other, row) : find_entry(plan, row, other);
     if (position >= 0)

@@ -62,6 +62,7 @@ struct line_plan {
     gsw_itype index_type;
     int32_t index_base;
     int64_t nonzeros;
+    int64_t step_y, step_z; /* LINE_ARRAYS: from line to line in the arrays, along y and z */
 
     const void *values; /* CSR: the user's array, */
     const void *first;  /* and its first element in sweep order */

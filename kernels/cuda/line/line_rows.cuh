@@ -122,6 +122,11 @@ __device__ __forceinline__ int64_t distance(const line_plan &plan, line_offset o
     return o.x + (int64_t)plan.nx * (o.y + (int64_t)plan.ny * o.z);
 }
 
+/* The same in arrays, whose values may repeat. */
+__device__ __forceinline__ int64_t step_of(const line_plan &plan, line_offset o) {
+    return o.x + plan.step_y * o.y + plan.step_z * o.z;
+}
+
 /* Finds entries of one row in the order of their columns. An entry that the scan skips does not fit
  * the stencil. */
 struct row_scan {

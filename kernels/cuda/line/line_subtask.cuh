@@ -66,7 +66,7 @@ template <typename Value, typename Real>
 __device__ __forceinline__ void read_row(const line_plan &plan, const tile &shared,
                                          const worker<Value, Real> &at, int32_t rows, int32_t x,
                                          subtask<Value, Real> *q) {
-    const int64_t row = at.line * plan.nx + x;
+    const int64_t stored = x + plan.step_y * at.y + plan.step_z * at.z;
     for (int32_t j = 0; j < plan.terms; j++) {
         const int32_t neighbour = x + plan.term[j].x;
         if ((at.present >> j & 1) == 0 || (uint32_t)neighbour >= (uint32_t)plan.nx)
@@ -81,8 +81,8 @@ __device__ __forceinline__ void read_row(const line_plan &plan, const tile &shar
                    plan.step * (row_begin(plan, shared, term, stored_x) + term.rank -
                                 __popcll(missing & ((1ull << plan.pattern.of_term[j]) - 1)));
         } else {
-            const int64_t stored = plan.transpose ? row + distance(plan, plan.term[j]) : row;
-            from = (const Value *)plan.array[j] + plan.step * stored;
+            from = (const Value *)plan.array[j] +
+                   plan.step * (plan.transpose ? stored + step_of(plan, plan.term[j]) : stored);
         }
         start_copy(&q->stage[rows * j + (threadIdx.x & 31)], from);
     }

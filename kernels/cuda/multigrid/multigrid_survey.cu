@@ -160,13 +160,21 @@ copy_targets<Value> targets_of(const gsw_matrix *matrix, void *const *arrays) {
 template <typename Value, typename Source>
 __global__ void __launch_bounds__(THREADS)
     copy_stencil(const __grid_constant__ level_matrix m,
-                 const __grid_constant__ copy_targets<Value> to, int64_t rows) {
+                 const __grid_constant__ copy_targets<Value> to, const gsw_array_steps steps,
+                 int64_t rows) {
     for (int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x; row < rows;
          row += (int64_t)gridDim.x * THREADS) {
-        const level_row r = level_row_at(m, point_of(m, row));
-        for (int32_t e = 0; e < m.count; e++)
-            if (to.values[e])
-                to.values[e][row] = (Value)entry_of<Source>(m, e, r);
+        const point p = point_of(m, row);
+        level_row r = level_row_at(m, p);
+        r.row = p.x + p.y * steps.y + p.z * steps.z; /* in the arrays */
+        for (int32_t e = 0; e < m.count; e++) {
+            if (!to.values[e])
+                continue;
+            const bool far = m.needed[e] == NOTHING_HAS; /* or without an array */
+            const bool has =
+                far ? m.values[e] && is_inside(m, p + offset_of(m, e)) : has_entry(m, e, r);
+            to.values[e][row] = has ? (Value)value_of<Source>(m, e, r.row) : (Value)0;
+        }
     }
 }
 
@@ -317,16 +325,17 @@ gsw_status gsw_cuda_copy_arrays(gsw_context *context, const gsw_matrix *matrix, 
         return type == GSW_F64 ? copy_from_csr<double>(context, matrix, rows, arrays)
                                : copy_from_csr<float>(context, matrix, rows, arrays);
     const level_matrix from = level_matrix_of(matrix);
+    const gsw_array_steps steps = gsw_array_steps_of(matrix);
     if (type == GSW_F64) {
         const auto copy =
             holds_f32(matrix) ? copy_stencil<double, float> : copy_stencil<double, double>;
         copy<<<blocks_for(rows, THREADS), THREADS, 0, stream>>>(
-            from, targets_of<double>(matrix, arrays), rows);
+            from, targets_of<double>(matrix, arrays), steps, rows);
     } else {
         const auto copy =
             holds_f32(matrix) ? copy_stencil<float, float> : copy_stencil<float, double>;
         copy<<<blocks_for(rows, THREADS), THREADS, 0, stream>>>(
-            from, targets_of<float>(matrix, arrays), rows);
+            from, targets_of<float>(matrix, arrays), steps, rows);
     }
     return gsw_cuda_check_launch(context, "copying a matrix");
 }

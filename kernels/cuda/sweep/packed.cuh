@@ -6,6 +6,7 @@
 #include "cuda/device/context.cuh"
 
 extern "C" {
+#include "geometry/repeats.h"
 #include "geometry/layout.h"
 #include "geometry/named_shapes.h"
 #include "geometry/tiles.h"
@@ -86,7 +87,10 @@ struct gsw_packed_view {
     int32_t dealt[GSW_DEAL_MAX]; /* of a dealt factor: the pencils of each process, */
     int32_t *tickets;            /* and on the host the ticket of tile (j, k): [k * tiles_y + j] */
     const gsw_pencil *table;     /* in ticket order */
-    void *values;                /* [ticket][record][gsw_packed_value()] of the factor's type */
+    int32_t stored;              /* pencils whose records are stored: all, or, where coefficients */
+    const gsw_pencil *writers;   /* repeat, the first ones with equal records: these. Then */
+    const int32_t *shared;       /* [ticket] is the place among them of a pencil's; else NULL */
+    void *values;                /* [stored][record][gsw_packed_value()] of the factor's type */
     int32_t terms;               /* coefficients per line and record */
     int32_t diagonal;            /* 1: the reciprocal diagonal is stored too */
     int32_t scale;               /* the coefficients are multiplied by it */
@@ -176,7 +180,10 @@ struct gsw_packed {
                              they are all that changes (diagonal.cu); NULL: not yet needed */
     bool pivots_known;    /* `reciprocal` has those of the factor's present values */
     gsw_matrix unchecked; /* diagonal.cu: where the values came from, until factor_await */
-    void *eliminate_work; /* eliminate.cu */
+    gsw_matrix written;   /* a copy of a matrix whose values repeat: factor.cu */
+    void *written_memory; /* NULL: not yet needed */
+    const void *written_values[GSW_STENCIL_MAX];
+    void *eliminate_work;    /* eliminate.cu */
     gsw_cuda_pivots *pivots; /* what a factorisation found: device memory */
     gsw_sweep_area area[SWEEP_AREAS];
     gsw_slab_faces faces[2];   /* of the parts */

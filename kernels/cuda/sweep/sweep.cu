@@ -1,4 +1,6 @@
 /* sweep.cu: sweeps of packed factors: launch shapes, state, and the launch. */
+#include <stdlib.h>
+
 #include "cuda/device/launch.cuh"
 #include "sweep.cuh"
 #include "sweep_plan.cuh"
@@ -24,8 +26,7 @@ constexpr int32_t RESERVED_SHARED = 2048;
 constexpr int32_t STAGES_FOR_TWO = 3;
 constexpr int32_t PENCILS_FOR_TWO = 4;
 
-/* Pencils with lines of so many points, or fewer, spend most of their time beginning. So two blocks
- * share a multiprocessor for them, too (sweep_brief.cu). */
+/* Lines of so many points, or fewer, are short: see brief_kernel(). */
 constexpr int32_t SHORT_LINE = 16;
 
 /* Chunks in flight that a block with several right-hand sides needs at least. Its chunks take
@@ -52,6 +53,18 @@ int32_t chunks_of_b(int capability, int32_t rhs, bool tight) {
     return rhs == 1   ? chunks_of_b<1>(capability, tight)
            : rhs == 2 ? chunks_of_b<2>(capability, tight)
                       : chunks_of_b<SWEEP_RHS_MAX>(capability, tight);
+}
+
+/* Finds which chunks are kept (sweep_plan). Where lines are constant, chunks whose points are all
+ * `reach` or more from the ends of their lines have equal records. The first of them and the last
+ * are loaded, because steps load the records of steps two ahead. */
+void keep_chunks(sweep_plan *plan) {
+    const int32_t first = (plan->delay + plan->reach + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
+    const int32_t last = (plan->nx - plan->reach) / SWEEP_CHUNK - 1;
+    const bool some = plan->constant_lines && plan->loads == plan->chunks && first + 1 < last;
+    plan->kept_begin = some ? first + 1 : plan->chunks;
+    plan->kept_end = some ? last : plan->chunks;
+    plan->loads -= plan->kept_end - plan->kept_begin;
 }
 
 /* Cuts the rings of a block with `rhs` right-hand sides and `most` bytes. False where not even the
@@ -90,6 +103,7 @@ bool cut_rings_to(int capability, gsw_shape_name shape, int32_t most, int32_t re
         const int32_t kept = plan->records / SWEEP_CHUNK;
         const bool once = !slices && kept <= plan->stages;
         plan->loads = once ? kept : plan->chunks;
+        keep_chunks(plan);
         if (once)
             plan->stages = kept;
         if (once ||
@@ -118,11 +132,24 @@ bool allows_two_blocks(const gsw_cuda *cuda, const gsw_factor *factor) {
            factor->packed->view[0].pencils >= PENCILS_FOR_TWO * cuda->multiprocessors;
 }
 
-/* Do sweeps of one right-hand side take the kernel for short lines? */
-bool is_brief(const gsw_cuda *cuda, const gsw_factor *factor) {
-    return allows_two_blocks(cuda, factor) && factor->options.factor_type == GSW_F64 &&
-           !gsw_cuda_is_remote(factor) && factor->packed->view[0].tiles.records <= SHORT_LINE &&
-           sweep_brief_kernel(factor->packed->shape);
+/* Whether points of a line that are `reach` or more from its ends have the same coefficients. */
+bool has_constant_lines(const gsw_factor *factor) {
+    const gsw_packed *packed = factor->packed;
+    return (packed->view[0].shared || packed->view[1].shared) && factor->constant_lines;
+}
+
+/* The kernel for sweeps of one right-hand side that have two blocks on a multiprocessor for a
+ * reason of their own; NULL: none. Pencils with short lines spend most of their time beginning.
+ * Constant coefficients are not waited for, so that one block cannot use up a multiprocessor. */
+const void *brief_kernel(const gsw_cuda *cuda, const gsw_factor *factor) {
+    if (!allows_two_blocks(cuda, factor) || factor->options.factor_type != GSW_F64 ||
+        gsw_cuda_is_remote(factor))
+        return NULL;
+    if (has_constant_lines(factor))
+        return sweep_constant_kernel(factor->packed->shape);
+    return factor->packed->view[0].tiles.records <= SHORT_LINE
+               ? sweep_brief_kernel(factor->packed->shape)
+               : NULL;
 }
 
 /* With one line a lane and fp32 throughout, one block is faster. `pivots`: see sweep_compute.cuh.
@@ -131,7 +158,7 @@ bool two_blocks(const gsw_cuda *cuda, const gsw_factor *factor, bool pivots) {
     const bool quick =
         factor->options.factor_type == GSW_F32 &&
         (factor->packed->view[0].members > 1 || factor->options.vector_type == GSW_F64);
-    return ((quick || pivots) && allows_two_blocks(cuda, factor)) || is_brief(cuda, factor);
+    return ((quick || pivots) && allows_two_blocks(cuda, factor)) || brief_kernel(cuda, factor);
 }
 
 /* Cuts the rings of a sweep, and chooses how its receivers poll. False where they do not fit.
@@ -267,6 +294,12 @@ void make_plan(const gsw_cuda *cuda, const gsw_factor *factor, int part, int32_t
     plan->record_bytes =
         (int32_t)(gsw_record_values(view) * (int64_t)gsw_dtype_size(factor->options.factor_type));
     plan->diagonal = view->diagonal;
+    plan->shared = view->shared;
+    plan->constant_lines = rhs == 1 && has_constant_lines(factor) && brief_kernel(cuda, factor);
+    for (int p = 0; p < 2; p++)
+        for (int32_t j = 0; j < view->tiles.part[p].count; j++)
+            if (plan->reach < abs(view->tiles.part[p].offset[j].dx))
+                plan->reach = abs(view->tiles.part[p].offset[j].dx);
     plan->pencils = view->pencils;
     plan->chunks = (int32_t)(view->tiles.steps / SWEEP_CHUNK);
     plan->table = view->table;
@@ -456,8 +489,8 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on CUDA cannot hold lines of %lld points", (long long)t->nx);
     GSW_TRY(gsw_cuda_allow_shared(context, kernel_of(factor, false), "the sweep"));
-    if (is_brief(cuda, factor))
-        GSW_TRY(gsw_cuda_allow_shared(context, sweep_brief_kernel(packed->shape), "the sweep"));
+    if (brief_kernel(cuda, factor))
+        GSW_TRY(gsw_cuda_allow_shared(context, brief_kernel(cuda, factor), "the sweep"));
     return open_area(context, factor, 1, 1, &packed->area[AREA_OF_1]);
 }
 
@@ -508,9 +541,8 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
         GSW_TRY(open_several(context, factor, &together));
     const gsw_sweep_area *area =
         &packed->area[together ? area_for(cuda, factor, count) : AREA_OF_1];
-    const bool brief = area->rhs == 1 && is_brief(cuda, factor);
-    const void *kernel =
-        brief ? sweep_brief_kernel(packed->shape) : kernel_of(factor, area->rhs > 1);
+    const void *brief = area->rhs == 1 ? brief_kernel(cuda, factor) : NULL;
+    const void *kernel = brief ? brief : kernel_of(factor, area->rhs > 1);
     const unsigned threads = threads_of(cuda, area->rhs);
     sweep_plan plan;
     int32_t shared;

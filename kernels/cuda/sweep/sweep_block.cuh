@@ -101,13 +101,15 @@ struct sweep_block {
     int32_t rhs;    /* first right-hand side of the block's group */
     uint32_t *done; /* of the group, as in the plan */
     void *faces;
-    bool remote; /* a constant: some faces or vectors may be those of other processes */
+    /* Known to the compiler: some faces or vectors may be those of other processes; chunks may be
+     * kept (sweep_plan). */
+    bool remote, keeps;
 };
 
 /* Waits until the block's pencil is known and its memory is prepared; all warps call it once. */
 template <typename Real, int Rhs>
 __device__ __forceinline__ sweep_block await_pencil(const sweep_plan &plan, sweep_control *control,
-                                                    const char *memory, bool remote) {
+                                                    const char *memory, bool remote, bool keeps) {
     asm volatile("barrier.sync 0;" ::: "memory");
     let_next_kernel_start();
     return {&plan,
@@ -121,13 +123,33 @@ __device__ __forceinline__ sweep_block await_pencil(const sweep_plan &plan, swee
             control->group * Rhs,
             plan.done + (int64_t)control->group * plan.pencils,
             (Real *)plan.faces + (int64_t)control->group * plan.slots * plan.slot_values,
-            remote};
+            remote,
+            keeps};
 }
 
 /* The pencil's records in device memory. */
 __device__ __forceinline__ const char *records_of(const sweep_block &block) {
-    return (const char *)block.plan->values +
-           (int64_t)block.control->ticket * block.plan->records * (int64_t)block.plan->record_bytes;
+    const sweep_plan &plan = *block.plan;
+    int64_t stored = block.control->ticket;
+    if (plan.shared)
+        stored = plan.shared[stored];
+    return (const char *)plan.values + stored * plan.records * (int64_t)plan.record_bytes;
+}
+
+/* The number of the load that brings the records of a chunk. */
+__device__ __forceinline__ int32_t load_of(const sweep_block &block, int32_t chunk) {
+    const sweep_plan &plan = *block.plan;
+    if (!block.keeps || chunk < plan.kept_begin)
+        return chunk;
+    return chunk < plan.kept_end ? plan.kept_begin - 1 : chunk - (plan.kept_end - plan.kept_begin);
+}
+
+/* Whether a load brings records for this chunk alone. */
+__device__ __forceinline__ bool is_loaded(const sweep_block &block, int32_t chunk) {
+    const sweep_plan &plan = *block.plan;
+    if (!block.keeps)
+        return chunk < plan.loads;
+    return chunk < plan.kept_begin ? chunk < plan.loads : chunk >= plan.kept_end;
 }
 
 /* ---- Lines --------------------------------------------------------------------------------------

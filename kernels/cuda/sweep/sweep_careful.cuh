@@ -15,7 +15,8 @@ typedef uint32_t record_place;
 
 __device__ __forceinline__ record_place record_of(const sweep_block &block, int32_t s) {
     const int32_t c = s / SWEEP_CHUNK;
-    const int32_t stage_row = c % block.plan->stages * SWEEP_CHUNK + s % SWEEP_CHUNK;
+    const int32_t stage_row =
+        load_of(block, c) % block.plan->stages * SWEEP_CHUNK + s % SWEEP_CHUNK;
     return block.coefficients + (uint32_t)(stage_row * block.plan->record_bytes);
 }
 #else

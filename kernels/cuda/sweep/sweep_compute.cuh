@@ -32,9 +32,19 @@ __device__ __forceinline__ void compute_here(float &v) {
     asm volatile("" : "+f"(v));
 }
 
+/* A sum that the compiler does not join with a product. For D3N13 it would do so in some kernels
+ * and not in others, whose bits must be the same. */
+__device__ __forceinline__ double sum_of(double a, double b) {
+    return __dadd_rn(a, b);
+}
+__device__ __forceinline__ float sum_of(float a, float b) {
+    return __fadd_rn(a, b);
+}
+
 /* `diagonal`: the records hold the reciprocal diagonal. With that the length of a record is a
- * constant, and the places of its values are offsets in the instructions. */
-template <int name, typename Real, typename Value, int Rhs, bool diagonal, bool pivots>
+ * constant, and the places of its values are offsets in the instructions. `keeps`: chunks may have
+ * the same coefficients. */
+template <int name, typename Real, typename Value, int Rhs, bool diagonal, bool pivots, bool keeps>
 struct compute_warp {
     using S = shape_of<name>;
     /* Lines per lane, couplings per line, neighbours outside the lane. */
@@ -82,6 +92,7 @@ struct compute_warp {
     /* Constants of the rings. */
     uint32_t records_begin, records_end, x_begin, x_end, b_begin, b_bytes;
     int32_t chunks;
+    int32_t kept_begin, kept_end; /* chunks whose coefficients stay in registers */
 
     /* Where records come in slices. */
     int32_t slice = 0;    /* the first one of this chunk */
@@ -166,6 +177,10 @@ struct compute_warp {
         x_end = in_register(x_begin + (uint32_t)(plan.ring * SWEEP_CHUNK) * X_PITCH);
         b_bytes = in_register((uint32_t)(plan.staged * SWEEP_CHUNK) * B_PITCH);
         chunks = (int32_t)in_register((uint32_t)plan.chunks);
+        if constexpr (keeps) {
+            kept_begin = (int32_t)in_register((uint32_t)plan.kept_begin);
+            kept_end = (int32_t)in_register((uint32_t)plan.kept_end);
+        }
         b_begin =
             block.b + (uint32_t)rhs * B_STRIDE + (uint32_t)(lane * M) * (uint32_t)sizeof(Real);
     }
@@ -184,10 +199,11 @@ struct compute_warp {
         });
     }
 
-    /* Loads b and the reciprocal diagonal of a step two steps ahead; computes their product one
-     * step ahead. */
+    /* Loads b and, unless it is `kept`, the reciprocal diagonal of a step two steps ahead; computes
+     * their product one step ahead. */
+    template <bool kept = false>
     __device__ __forceinline__ void load_right_side(int p, uint32_t record_at, uint32_t b_at) {
-        if constexpr (diagonal)
+        if constexpr (diagonal && !kept)
             load_shared<M>(d[p],
                            record_at + (uint32_t)((T * M * 32 + lane * M) * (int)sizeof(Value)));
         load_shared<M>(b[p], b_at);
@@ -224,7 +240,7 @@ struct compute_warp {
     }
 
     /* Loads what step u + 2 needs. That step may be in the next chunk. */
-    __device__ __forceinline__ void load_ahead(int u) {
+    template <bool kept> __device__ __forceinline__ void load_ahead(int u) {
         if constexpr (!BULK_COPIES) {
             load_slice_ahead(u);
             return;
@@ -232,8 +248,9 @@ struct compute_warp {
         const bool in_chunk = u < SWEEP_CHUNK - 2;
         const uint32_t v = (uint32_t)(in_chunk ? u + 2 : u + 2 - SWEEP_CHUNK);
         const uint32_t at = (in_chunk ? record : next_record) + v * RECORD_BYTES;
-        load_coefficients_of(u & 1, at);
-        load_right_side(u & 1, at, (in_chunk ? b_here : b_next) + v * B_PITCH);
+        if constexpr (!kept)
+            load_coefficients_of(u & 1, at);
+        load_right_side<kept>(u & 1, at, (in_chunk ? b_here : b_next) + v * B_PITCH);
     }
 
     /* The row that step u loads of a neighbour whose nearest reader is `nearest` steps later. If
@@ -310,7 +327,7 @@ struct compute_warp {
                 else if constexpr (back > 1)
                     t[chain] = fma(c, h[i < 0 ? 0 : i][(u - back) & 7], t[chain]);
             });
-            sum[m] = T * M > 8 ? t[0] + t[1] : t[0];
+            sum[m] = T * M > 8 ? sum_of(t[0], t[1]) : t[0];
         });
     }
 
@@ -388,9 +405,10 @@ struct compute_warp {
         }
     }
 
-    /* Step u of chunk c. `masked`: lines may be outside the grid. Sets *wrong if a result is a
-     * quiet NaN, or a pivot has no plain reciprocal. */
-    template <bool masked>
+    /* Step u of chunk c. `masked`: lines may be outside the grid. `kept`: coefficients are those of
+     * the step before. Sets *wrong if a result is a quiet NaN, or a pivot has no plain reciprocal.
+     */
+    template <bool masked, bool kept>
     __device__ __forceinline__ void make_step(int u, int32_t c, int32_t needed, bool *wrong) {
         Real r[M];
         bool late;
@@ -405,7 +423,7 @@ struct compute_warp {
 #pragma unroll
         for (int i = 0; i < T * M; i++)
             near[i] = a[u & 1][i];
-        load_ahead(u);
+        load_ahead<kept>(u);
         scale_right_side((u + 1) & 1);
         add_near(u, near, r);
         late = is_neighbour_late(u);
@@ -447,12 +465,13 @@ struct compute_warp {
     }
 
     /* As make_step() sets *wrong. */
-    template <bool masked> __device__ __forceinline__ bool make_chunk(int32_t c) {
+    template <bool masked, bool kept = false>
+    __device__ __forceinline__ bool make_chunk(int32_t c) {
         const int32_t needed = min(c + 2, chunks);
         bool wrong = false;
 #pragma unroll
         for (int u = 0; u < SWEEP_CHUNK; u++)
-            make_step<masked>(u, c, needed, &wrong);
+            make_step<masked, kept>(u, c, needed, &wrong);
         return wrong;
     }
 
@@ -475,9 +494,11 @@ struct compute_warp {
     }
 
     /* Where the next chunk's records (unless they come in slices) and b are. */
-    __device__ __forceinline__ void find_next() {
+    __device__ __forceinline__ void find_next(int32_t c) {
         next_record = record + SWEEP_CHUNK * RECORD_BYTES;
         next_record = next_record == records_end ? records_begin : next_record;
+        if (keeps && c + 1 >= kept_begin && c + 1 < kept_end)
+            next_record = record; /* it has the same values */
         b_next = b_here + SWEEP_CHUNK * B_PITCH;
         b_next -= b_next == b_begin + b_bytes ? b_bytes : 0;
     }
@@ -515,9 +536,11 @@ struct compute_warp {
         const int32_t end_whole = plan.nx / SWEEP_CHUNK;
         int32_t c = 0;
         for (; c < chunks; c++) {
-            find_next();
+            find_next(c);
             bool wrong;
-            if (c >= whole && c < end_whole)
+            if (keeps && c >= kept_begin && c < kept_end && !ragged)
+                wrong = make_chunk<false, keeps>(c);
+            else if (c >= whole && c < end_whole)
                 wrong = make_chunk<false>(c);
             else
                 wrong = make_chunk<true>(c);
@@ -540,23 +563,23 @@ struct compute_warp {
 /* Computes steps of one right-hand side until a result needs care. Returns the first step that is
  * not complete, or the number of all steps. *published has a bit for each value of that step's
  * chunk, [line][step], that has been published already. */
-template <int name, typename Real, typename Value, int Rhs, bool diagonal, bool pivots>
+template <int name, typename Real, typename Value, int Rhs, bool diagonal, bool pivots, bool keeps>
 __device__ __forceinline__ int32_t make_steps_of(const sweep_block &block, int rhs,
                                                  uint32_t *published) {
-    compute_warp<name, Real, Value, Rhs, diagonal, pivots> warp(block, rhs);
+    compute_warp<name, Real, Value, Rhs, diagonal, pivots, keeps> warp(block, rhs);
     warp.find_rings(block, rhs);
     warp.begin();
     return warp.run(rhs, published);
 }
 
-template <int name, typename Real, typename Value, int Rhs, bool pivots>
+template <int name, typename Real, typename Value, int Rhs, bool pivots, bool keeps>
 __device__ __forceinline__ int32_t make_steps(const sweep_block &block, int rhs,
                                               uint32_t *published) {
     if constexpr (!pivots) {
         if (block.plan->diagonal)
-            return make_steps_of<name, Real, Value, Rhs, true, false>(block, rhs, published);
+            return make_steps_of<name, Real, Value, Rhs, true, false, keeps>(block, rhs, published);
     }
-    return make_steps_of<name, Real, Value, Rhs, false, pivots>(block, rhs, published);
+    return make_steps_of<name, Real, Value, Rhs, false, pivots, keeps>(block, rhs, published);
 }
 
 } // namespace

@@ -104,6 +104,14 @@
  * first block resets all faces before any block polls or writes them. It does not reset an inbox:
  * after a timeout the library refuses the partition (partition.h).
  *
+ * COEFFICIENTS THAT REPEAT. Pencils may share records (plan.shared). Where a line's coefficients
+ * are constant, too, chunks in its middle are not loaded (plan.kept_begin): their records are those
+ * of the chunk before them, which stay in their stage, and compute keeps the values in registers.
+ * The loader overwrites that stage when compute has completed the last of these chunks, and the
+ * chunk after them needs another stage, since there are two at least. Compute may be many chunks
+ * ahead of the loader then, more than a barrier's parity tells; so the loader reads the count of
+ * its steps.
+ *
  * BEFORE 9.0 there are no bulk copies. Then several loaders bring the records through registers, in
  * turns, in stages of a SLICE: two steps. Compute asks whether a slice is there one step before it
  * loads it, and publishes when it has loaded it. The loader of slice k waits until compute has
@@ -244,14 +252,14 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, sweep_contro
 }
 
 /* Compute, by right-hand side; the first warp is the opener too where `opens`. */
-template <int name, typename Real, typename Value, int Rhs, bool pivots>
+template <int name, typename Real, typename Value, int Rhs, bool pivots, bool keeps>
 __device__ __forceinline__ void compute(const sweep_block &block, int rhs, bool opens) {
     int32_t first = 0;
     uint32_t published = 0;
     if (opens)
         open_faces<Real>(block);
     if constexpr (name != SHAPE_OTHER)
-        first = make_steps<name, Real, Value, Rhs, pivots>(block, rhs, &published);
+        first = make_steps<name, Real, Value, Rhs, pivots, keeps>(block, rhs, &published);
     if constexpr (!pivots) /* reciprocals are never NaN */
         make_careful_steps<Real, Value, Rhs>(block, rhs, first, published);
 }
@@ -276,7 +284,7 @@ template <int name, typename Value, int Rhs>
 __device__ __forceinline__ void load(const sweep_block &block, int turn) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     if (block.lane == 0)
-        load_coefficients(block);
+        load_coefficients<Rhs>(block);
 #else
     load_slices<name, Value, Rhs>(block, turn);
 #endif
@@ -298,7 +306,7 @@ __device__ __forceinline__ void store(const sweep_block &block, int mover) {
 }
 
 /* The roles of the warps that compute and move data. */
-template <int name, typename Real, typename Value, int Rhs, bool pivots, bool sums>
+template <int name, typename Real, typename Value, int Rhs, bool pivots, bool sums, bool keeps>
 __device__ __forceinline__ void sweep(const sweep_block &block, int warp) {
     using roles = sweep_roles<Rhs, sums>;
     constexpr int members = lines_of_a_lane(name, BULK_COPIES);
@@ -306,7 +314,7 @@ __device__ __forceinline__ void sweep(const sweep_block &block, int warp) {
     if (!loads)
         await_kernels_before();
     if (warp < Rhs) {
-        compute<name, Real, Value, Rhs, pivots>(block, warp, warp == roles::opener);
+        compute<name, Real, Value, Rhs, pivots, keeps>(block, warp, warp == roles::opener);
     } else if (loads) {
         load<name, Value, Rhs>(block, warp - roles::loader);
     } else if (warp < roles::storer) {
@@ -330,9 +338,9 @@ __device__ __forceinline__ void hand_over(const sweep_block &block, int warp) {
 
 /* `remote`: for factors of which other processes have a part. What only they need makes the others'
  * sweeps 2 us longer, so it is left out there. `pivots`: see sweep_compute.cuh. `sums`: the storer
- * also adds (sweep_plan). `brief`: see sweep_brief.cu. */
+ * also adds (sweep_plan). `brief`, `keeps`: see sweep_brief.cu. */
 template <int name, typename Real, typename Value, int Rhs, bool remote, bool pivots,
-          bool sums = false, bool brief = false>
+          bool sums = false, bool brief = false, bool keeps = false>
 __global__ void __launch_bounds__(sweep_roles<Rhs, sums>::threads,
                                   BULK_COPIES && (sizeof(Value) == 4 || pivots || brief) && Rhs == 1
                                       ? 2
@@ -346,13 +354,13 @@ __global__ void __launch_bounds__(sweep_roles<Rhs, sums>::threads,
     if (warp < sweep_roles<Rhs, sums>::behind) {
         if constexpr (moves)
             take_registers();
-        sweep<name, Real, Value, Rhs, pivots, sums>(
-            await_pencil<Real, Rhs>(plan, &control, memory, remote), warp);
+        sweep<name, Real, Value, Rhs, pivots, sums, keeps>(
+            await_pencil<Real, Rhs>(plan, &control, memory, remote, keeps), warp);
     } else {
         if constexpr (moves)
             give_up_registers();
         hand_over<name, Real, Rhs, pivots, sums>(
-            await_pencil<Real, Rhs>(plan, &control, memory, remote), warp);
+            await_pencil<Real, Rhs>(plan, &control, memory, remote, keeps), warp);
     }
 }
 

@@ -12,21 +12,38 @@ namespace {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
-__device__ __forceinline__ void load_coefficients(const sweep_block &block) {
+/* Waits until compute has read what load number `load` brought. */
+template <int Rhs>
+__device__ __forceinline__ void await_read(const sweep_block &block, int32_t load) {
+    const sweep_plan &plan = *block.plan;
+    if (!block.keeps) {
+        await_chunk(block.control->completed, SWEEP_BARRIERS, load);
+        return;
+    }
+    /* Compute may be many chunks ahead, more than barriers tell. */
+    const int32_t last = load < plan.kept_begin - 1 ? load : load + plan.kept_end - plan.kept_begin;
+    for (int rhs = 0; rhs < Rhs; rhs++)
+        while (load_acquire<scope::block>(&block.control->steps_completed[rhs]) <=
+               last * SWEEP_CHUNK)
+            __nanosleep(20);
+}
+
+template <int Rhs> __device__ __forceinline__ void load_coefficients(const sweep_block &block) {
     const sweep_plan &plan = *block.plan;
     sweep_control *control = block.control;
     const uint32_t bytes = (uint32_t)(SWEEP_CHUNK * plan.record_bytes);
     const int32_t kept = plan.records / SWEEP_CHUNK;
-    const char *from = (const char *)plan.values +
-                       (int64_t)control->ticket * plan.records * (int64_t)plan.record_bytes;
+    const char *from = records_of(block);
     const uint64_t policy = evict_first();
     int32_t stage = 0, from_chunk = 0;
-    for (int32_t c = 0; c < plan.loads; c++) {
+    for (int32_t load = 0; load < plan.loads; load++) {
         /* First come the chunks that compute needs first. */
-        if (c == SWEEP_STAGES_FIRST && plan.stages > SWEEP_STAGES_FIRST)
+        if (load == SWEEP_STAGES_FIRST && plan.stages > SWEEP_STAGES_FIRST)
             await_chunk(control->full, plan.stages, 0);
-        if (c >= plan.stages)
-            await_chunk(control->completed, SWEEP_BARRIERS, c - plan.stages);
+        if (load >= plan.stages)
+            await_read<Rhs>(block, load - plan.stages);
+        if (block.keeps && load == plan.kept_begin)
+            from_chunk = plan.kept_end % kept;
         const uint32_t full = shared_address(control->full + stage);
         barrier_expect(full, bytes);
         if (bytes > 0)
@@ -278,7 +295,7 @@ __device__ __forceinline__ void stage_b(const sweep_block &block, int mover) {
         const int32_t ready = c - AHEAD;
         if (ready >= 0) {
             copies.await_group();
-            if (BULK_COPIES && ready < plan.loads) {
+            if (BULK_COPIES && is_loaded(block, ready)) {
                 await_phase(shared_address(control->full + stage), phase);
                 if (++stage == plan.stages) {
                     stage = 0;

@@ -119,7 +119,8 @@ struct sweep_plan {
     /* Shared memory. */
     int32_t stages;             /* of coefficients */
     int32_t loads;              /* chunks of records that are loaded: those of a pencil, each once,
-                                   where all fit in the stages; else those of all steps */
+                                   where all fit in the stages; else those of all steps, but for
+                                   those that are kept */
     int32_t ring;               /* chunks of x and halos */
     int32_t staged;             /* chunks of b */
     int32_t b_offset, x_offset; /* bytes */
@@ -142,6 +143,13 @@ struct sweep_plan {
      * sweep order, as b; factor NULL: 1. */
     const double *add, *factor;
     double *z;
+    /* Coefficients that repeat. */
+    const int32_t *shared; /* see gsw_packed_view */
+    int32_t
+        constant_lines; /* points of a line that are `reach` or more from its ends have the same */
+    int32_t reach;      /* coefficients, and the kernel is one for these: */
+    int32_t kept_begin; /* chunks kept_begin..kept_end-1 have the records of the chunk before */
+    int32_t kept_end;   /* them; equal numbers: there are none */
 };
 
 /* Bytes of one right-hand side in a row of the rings. */
@@ -166,6 +174,9 @@ const sweep_kernels *sweep_kernels_f32(void);
 
 /* The kernel for short lines of a shape, in fp64; NULL: there is none. */
 const void *sweep_brief_kernel(gsw_shape_name name);
+
+/* The kernel for constant coefficients, in fp64; NULL: there is none. */
+const void *sweep_constant_kernel(gsw_shape_name name);
 
 /* The kernel that computes the reciprocal pivots of a shape; NULL: there is none. `remote`: for
  * factors of which other processes have a part. */

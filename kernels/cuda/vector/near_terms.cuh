@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "common/arrays.h"
+#include "cuda/device/access.cuh"
 #include "cuda/device/context.cuh"
 #include "near.cuh"
 
@@ -24,6 +26,7 @@ template <typename Coefficient> struct stencil_terms {
     int64_t nx, ny, nz; /* planes of ghosts included */
     int64_t below;      /* planes of ghosts before the first row */
     int64_t points;
+    gsw_array_steps steps;             /* from line to line, and plane to plane, of the arrays */
     int64_t distance[GSW_STENCIL_MAX]; /* in rows */
     const Coefficient *values[GSW_STENCIL_MAX];
     int16_t dx[GSW_STENCIL_MAX], dy[GSW_STENCIL_MAX], dz[GSW_STENCIL_MAX];
@@ -44,6 +47,7 @@ stencil_terms<Coefficient> gather_terms(const gsw_matrix *matrix, int64_t below 
     terms.nz = grid->nz + below + above;
     terms.below = below;
     terms.points = grid->nx * grid->ny * grid->nz;
+    terms.steps = gsw_array_steps_of(matrix);
     for (int32_t e = 0; e < matrix->stencil.count; e++) {
         const gsw_offset o = matrix->stencil.offsets[e];
         const Coefficient *values = static_cast<const Coefficient *>(matrix->array.values[e]);
@@ -68,6 +72,7 @@ constexpr int64_t NEAR_POINTS = int64_t{1} << 30; /* rows, and steps over the gr
 
 template <typename Coefficient> struct near_terms {
     uint32_t nx, ny, nz, below, points; /* as stencil_terms has them */
+    uint32_t step_y, step_z;            /* of the arrays, as stencil_terms has them */
     uint32_t section, planes;           /* planes of a section, and of all points */
     int32_t batches;                    /* of terms for all points, */
     int32_t edge_batches; /* and, after them, of those for the edges of sections only */
@@ -111,6 +116,8 @@ near_terms<Coefficient> narrow_terms(const stencil_terms<Coefficient> &terms) {
     near.nz = static_cast<uint32_t>(terms.nz);
     near.below = static_cast<uint32_t>(terms.below);
     near.points = static_cast<uint32_t>(terms.points);
+    near.step_y = static_cast<uint32_t>(terms.steps.y);
+    near.step_z = static_cast<uint32_t>(terms.steps.z);
     near.batches = add_batches<batch>(terms, 0, 0, &near);
     return near;
 }
@@ -146,8 +153,9 @@ template <int batch, bool sections = false, typename Value, typename Coefficient
 __device__ __forceinline__ void near_row(const near_terms<Coefficient> &terms, uint32_t row,
                                          const Value *x, int64_t stride, Sum (&sum)[count]) {
     const uint32_t line = row / terms.nx, pz = line / terms.ny;
-    uint32_t lacked = all_lacks(row - line * terms.nx, line - pz * terms.ny, pz + terms.below,
-                                terms.nx, terms.ny, terms.nz);
+    const uint32_t px = row - line * terms.nx, py = line - pz * terms.ny;
+    const uint32_t at = px + py * terms.step_y + pz * terms.step_z; /* in the arrays */
+    uint32_t lacked = all_lacks(px, py, pz + terms.below, terms.nx, terms.ny, terms.nz);
     int32_t batches = terms.batches;
     if (sections) {
         const uint32_t edge = lacks_edge(pz, terms.section, terms.planes);
@@ -160,7 +168,7 @@ __device__ __forceinline__ void near_row(const near_terms<Coefficient> &terms, u
         for (int k = 0; k < batch; k++) {
             const int32_t e = first + k;
             if ((lacked & terms.needed[e]) == 0) {
-                a[k] = static_cast<Value>(terms.values[e][row]);
+                a[k] = static_cast<Value>(terms.values[e][at]);
 #pragma unroll
                 for (int j = 0; j < count; j++)
                     neighbour[k][j] =
@@ -174,6 +182,47 @@ __device__ __forceinline__ void near_row(const near_terms<Coefficient> &terms, u
                 for (int j = 0; j < count; j++)
                     sum[j].take(a[k], neighbour[k][j],
                                 static_cast<int32_t>(row) + terms.distance[first + k]);
+    }
+}
+
+/* The same for `lines` rows from row (px, py, pz) on that follow one another along y, where all
+ * lines of a plane have the same coefficients, which are read once. */
+template <int batch, int lines, typename Value, typename Coefficient, typename Sum>
+__device__ __forceinline__ void near_lines(const near_terms<Coefficient> &terms, uint32_t px,
+                                           uint32_t py, uint32_t pz, const Value *x,
+                                           Sum (&sum)[lines]) {
+    uint32_t row[lines], lacked[lines];
+#pragma unroll
+    for (int l = 0; l < lines; l++) {
+        const bool inside = py + l < terms.ny;
+        row[l] = px + terms.nx * (inside ? py + l : py) + terms.nx * terms.ny * pz;
+        lacked[l] =
+            inside ? all_lacks(px, py + l, pz + terms.below, terms.nx, terms.ny, terms.nz) : ~0u;
+    }
+    for (int32_t first = 0; first < terms.batches * batch; first += batch) {
+        Value a[batch] = {}, neighbour[batch][lines];
+#pragma unroll
+        for (int k = 0; k < batch; k++) {
+            const int32_t e = first + k;
+            if (terms.needed[e] != NOTHING_HAS)
+                a[k] = static_cast<Value>(terms.values[e][px + pz * terms.step_z]);
+                /* A load without need is cheaper than a branch; and all are under way together. */
+#pragma unroll
+            for (int l = 0; l < lines; l++) {
+                const bool has = (lacked[l] & terms.needed[e]) == 0;
+                const uint32_t from = row[l] + static_cast<uint32_t>(terms.distance[e]);
+                load_global<1>(&neighbour[k][l], x + (has ? from : row[l]));
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < batch; k++)
+#pragma unroll
+            for (int l = 0; l < lines; l++) {
+                Sum next = sum[l];
+                next.take(a[k], neighbour[k][l], 0);
+                if ((lacked[l] & terms.needed[first + k]) == 0)
+                    sum[l] = next;
+            }
     }
 }
 
@@ -195,13 +244,14 @@ __device__ __forceinline__ void any_row(const stencil_terms<Coefficient> &terms,
     const bool narrow = terms.points <= int64_t{UINT32_MAX};
     int64_t px, py;
     const int64_t line = split(row, terms.nx, narrow, &px);
-    const int64_t pz = split(line, terms.ny, narrow, &py) + terms.below;
+    const int64_t own_z = split(line, terms.ny, narrow, &py), pz = own_z + terms.below;
+    const int64_t at = px + py * terms.steps.y + own_z * terms.steps.z; /* in the arrays */
 #pragma unroll 4
     for (int32_t e = 0; e < terms.count; e++) {
         const bool inside = is_within(px + terms.dx[e], terms.nx) &&
                             is_within(py + terms.dy[e], terms.ny) &&
                             is_within(pz + terms.dz[e], terms.nz);
-        const Value a = inside ? static_cast<Value>(terms.values[e][row]) : 0;
+        const Value a = inside ? static_cast<Value>(terms.values[e][at]) : 0;
         const Value neighbour = inside ? x[row + terms.distance[e]] : 0;
         Sum next = sum[0];
         next.take(a, neighbour, 0);

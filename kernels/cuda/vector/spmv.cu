@@ -4,6 +4,7 @@
  * each, starting from 0 or b. So the bits are the same as on the CPU. Lanes do not share a row's
  * sum, but they share the loads of its entries. */
 #include <cuda_pipeline.h>
+#include <type_traits>
 
 #include "common/csr.h"
 #include "cuda/device/launch.cuh"
@@ -174,6 +175,37 @@ __global__ void __launch_bounds__(POINTS)
     }
 }
 
+/* The same where all lines of a plane have the same coefficients. A thread takes LINES rows that
+ * follow one another along y, in `planes` planes one after the other: so the level-1 cache has most
+ * of what the next plane reads. */
+enum { LINES = 4, PLANES = 4 };
+
+template <typename Value, typename Coefficient, bool residual, int batch>
+__global__ void __launch_bounds__(POINTS)
+    repeated_rows(const near_terms<Coefficient> terms, uint32_t planes, const Value *b,
+                  const Value *x, Value *y) {
+    take_turn();
+    const uint32_t groups = (terms.ny + LINES - 1) / LINES;
+    const uint32_t all = terms.nx * groups * ((terms.nz + planes - 1) / planes);
+    for (uint32_t i = blockIdx.x * POINTS + threadIdx.x; i < all; i += gridDim.x * POINTS) {
+        const uint32_t group = i / terms.nx, stack = group / groups;
+        const uint32_t px = i - group * terms.nx, py = (group - stack * groups) * LINES;
+        const uint32_t end = min((stack + 1) * planes, terms.nz);
+        for (uint32_t pz = stack * planes; pz < end; pz++) {
+            const uint32_t row = px + terms.nx * (py + terms.ny * pz);
+            std::conditional_t<residual, subtracted<Value>, added<Value>> sum[LINES];
+#pragma unroll
+            for (int l = 0; l < LINES; l++)
+                sum[l].value = residual && b && py + l < terms.ny ? b[row + l * terms.nx] : 0;
+            near_lines<batch>(terms, px, py, pz, x, sum);
+#pragma unroll
+            for (int l = 0; l < LINES; l++)
+                if (py + l < terms.ny)
+                    y[row + l * terms.nx] = sum[l].value;
+        }
+    }
+}
+
 /* y = A x for `count` vectors, `stride` values apart. */
 template <typename Coefficient, int count>
 __global__ void __launch_bounds__(POINTS)
@@ -258,6 +290,16 @@ cudaError_t launch_terms(const gsw_cuda *cuda, const stencil_terms<Coefficient> 
     const Value *from_b = static_cast<const Value *>(b);
     const Value *from_x = static_cast<const Value *>(x);
     Value *to = static_cast<Value *>(y);
+    if (all_near(terms) && terms.steps.y == 0 && terms.ny > 1) {
+        /* As many planes as leave work for all multiprocessors. */
+        const int64_t most = terms.points / ((int64_t)LINES * POINTS * 4 * cuda->multiprocessors);
+        const uint32_t planes = most < 1 ? 1 : most < PLANES ? (uint32_t)most : (uint32_t)PLANES;
+        return launch_kernel(cuda,
+                             residual ? repeated_rows<Value, Coefficient, true, BATCH>
+                                      : repeated_rows<Value, Coefficient, false, BATCH>,
+                             blocks_for(terms.points, POINTS * LINES * (int)planes), POINTS, 0,
+                             narrow_terms<BATCH>(terms), planes, from_b, from_x, to);
+    }
     if (all_near(terms) && terms.count <= SMALL_BATCH)
         return launch_kernel(cuda,
                              residual ? near_rows<Value, Coefficient, true, SMALL_BATCH>

@@ -22,7 +22,7 @@ class Constants:
     dtype    "float64" or "float32": how the numbers are stored
     shape    (points, points)
 
-    Couplings that leave the grid count as none. With CUDA the numbers are written out for all points.
+    Couplings that leave the grid count as none.
     Errors: TypeError, ValueError.
     """
 
