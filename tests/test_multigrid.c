@@ -388,10 +388,43 @@ static void plain_sweep(const gsw_matrix *m, int down, int zero, const double *b
     }
 }
 
+/* What a sweep with packed factors leaves of a matrix, in plain loops, for one section of fp64. */
+static gsw_status plain_rest(gsw_context *with, const gsw_matrix *m, gsw_dtype type, int down,
+                             int64_t section, const void *b, const void *x, void *y) {
+    const gsw_grid *g = &m->grid;
+    const int32_t center = m->stencil.center;
+    (void)with, (void)type, (void)section;
+    for (int64_t row = 0; row < oracle_points(g); row++) {
+        double sum = 0;
+        for (int32_t e = down ? 0 : center + 1; e < (down ? center : m->stencil.count); e++) {
+            const int64_t there = hard_neighbour(g, row, m->stencil.offsets[e]);
+            if (there >= 0)
+                sum += ((const double *)m->array.values[e])[row] * ((const double *)x)[there];
+        }
+        ((double *)y)[row] = b ? ((const double *)b)[row] - sum : sum;
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status plain_restrict_rest(gsw_context *with, const gsw_transfer *t, const gsw_matrix *m,
+                                      gsw_dtype type, int64_t section, void *const *weights,
+                                      const void *x, void *work, void *to) {
+    must(with, plain_rest(with, m, type, 0, section, NULL, x, work));
+    must(with, with->ops->multigrid->restrict_vector(with, t, type, weights, work, to));
+    for (int64_t i = 0; i < oracle_points(&t->coarse); i++)
+        ((double *)to)[i] = -((double *)to)[i];
+    return GSW_SUCCESS;
+}
+
+/* The context's operations with the Gauss-Seidel of packed factors. */
+static const gsw_packed_gauss_seidel_ops packed_kind = {GSW_PACKED_GAUSS_SEIDEL, plain_rest,
+                                                        plain_restrict_rest};
+
 /* Sweeps together with a transfer against the same one after the other. */
-static void check_fused(gsw_context *with, const gsw_matrix *m, const double *reciprocal,
+static void check_fused(gsw_context *with, gsw_gauss_seidel *g, const gsw_matrix *m,
                         const double *b, const double *start) {
     const gsw_multigrid_ops *ops = with->ops->multigrid;
+    const gsw_gauss_seidel_ops *kind = ops->gauss_seidel;
     const int64_t n = oracle_points(&m->grid);
     gsw_transfer *t = keep_bytes(sizeof *t);
     const int axes = (m->grid.nx > 2) + 2 * (m->grid.ny > 2) + 4 * (m->grid.nz > 2);
@@ -408,21 +441,53 @@ static void check_fused(gsw_context *with, const gsw_matrix *m, const double *re
     }
     gsw_random_vector(50, coarse, from);
     oracle_fill(GSW_F64, fused, n, NAN);
-    must(with, ops->smooth(with, m, GSW_F64, reciprocal, 0, 1, b, apart));
+    must(with, kind->step(with, g, m, 0, 1, b, apart, work));
     must(with, ops->restrict_residual(with, t, m, GSW_F64, weights, b, apart, work, to_apart));
-    must(with, ops->smooth_restrict(with, t, m, GSW_F64, reciprocal, weights, b, fused, to_fused));
+    must(with, kind->descend(with, g, t, m, weights, b, fused, work, to_fused));
     dense_compare("x of a sweep with restriction", n, fused, apart);
     for (int64_t i = 0; i < coarse; i++) /* b and the weights are of size 1 */
         ck_assert_double_eq_tol(to_fused[i], to_apart[i], 1e-12);
     memcpy(apart, start, (size_t)n * sizeof *start);
     memcpy(fused, start, (size_t)n * sizeof *start);
     must(with, ops->prolong_add(with, t, GSW_F64, weights, from, apart));
-    must(with, ops->smooth(with, m, GSW_F64, reciprocal, 1, 0, b, apart));
-    must(with, ops->prolong_smooth(with, t, m, GSW_F64, reciprocal, weights, from, b, fused));
+    must(with, kind->step(with, g, m, 1, 0, b, apart, work));
+    must(with, kind->ascend(with, g, t, m, weights, from, b, fused, work));
     dense_compare("x of a sweep with prolongation", n, fused, apart);
 }
 
-/* One stencil: sweeps on a level's own arrays against the definition. */
+/* Steps of an object of the context's kind against the definition. */
+static void check_steps(gsw_context *with, const char *name, const gsw_matrix *m, int both) {
+    const gsw_gauss_seidel_ops *kind = with->ops->multigrid->gauss_seidel;
+    const int64_t n = oracle_points(&m->grid);
+    double *b = keep_zeros(n), *start = keep_zeros(n), *x = keep_zeros(n), *work = keep_zeros(n),
+           *expected = keep_zeros(n);
+    gsw_gauss_seidel *g;
+    int64_t bytes = 0;
+    must(with, kind->open(with, m, GSW_F64, both, 0, &bytes, &g));
+    must(with, kind->fill(with, g, m));
+    must(with, kind->await(with, g));
+    ck_assert_int_ge(bytes, n * (int64_t)sizeof(double));
+    gsw_random_vector(11, n, b);
+    gsw_random_vector(12, n, start);
+    for (int way = 0; way < 4; way++) {
+        const int down = way & 1, zero = way >> 1;
+        memcpy(expected, start, (size_t)n * sizeof *x);
+        memcpy(x, start, (size_t)n * sizeof *x);
+        if (zero)
+            oracle_fill(GSW_F64, x, n, NAN);
+        oracle_fill(GSW_F64, work, n, NAN);
+        plain_sweep(m, down && !both, zero, b, expected);
+        if (both)
+            plain_sweep(m, 1, 0, b, expected);
+        must(with, kind->step(with, g, m, down, zero, b, x, work));
+        dense_compare(name, n, x, expected);
+    }
+    if (!both && gsw_stencil_beyond(&m->stencil, 2) == NULL)
+        check_fused(with, g, m, b, start);
+    kind->close(with, g);
+}
+
+/* One stencil: sweeps of both kinds against the definition. */
 TEST(sweeps_are_gauss_seidel) {
     static const gsw_grid grids[] = {
         {300, 7, 5}, {37, 11, 1}, {1, 9, 8}, {530, 9, 1}, {33, 17, 16}};
@@ -435,30 +500,25 @@ TEST(sweeps_are_gauss_seidel) {
             const gsw_multigrid_ops *ops = with->ops->multigrid;
             const int64_t n = oracle_points(&grids[i]);
             oracle_matrix *m = keep_matrix_of(&grids[i], stencil, 3, ORACLE_POSITIVE);
-            double *block = keep_zeros(stencil->count * n), *reciprocal = keep_zeros(n);
-            double *b = keep_zeros(n), *start = keep_zeros(n), *x = keep_zeros(n),
-                   *expected = keep_zeros(n);
+            double *block = keep_zeros(stencil->count * n);
             void *arrays[GSW_STENCIL_MAX];
             for (int32_t e = 0; e < stencil->count; e++)
                 arrays[e] = block + e * n;
             must(with, ops->copy_arrays(with, &m->view, GSW_F64, arrays));
             gsw_matrix own = m->view;
             own.array.values = (const void *const *)arrays;
-            must(with, ops->invert_diagonal(with, &own, GSW_F64, reciprocal));
-            gsw_random_vector(11, n, b);
-            gsw_random_vector(12, n, start);
-            for (int way = 0; way < 4; way++) {
-                const int down = way & 1, zero = way >> 1;
-                memcpy(expected, start, (size_t)n * sizeof *x);
-                memcpy(x, start, (size_t)n * sizeof *x);
-                if (zero)
-                    oracle_fill(GSW_F64, x, n, NAN);
-                plain_sweep(&own, down, zero, b, expected);
-                must(with, ops->smooth(with, &own, GSW_F64, reciprocal, down, zero, b, x));
-                dense_compare(name, n, x, expected);
+            for (int kind = 0; kind < 4; kind++) {
+                const gsw_backend_ops *const kept = with->ops;
+                gsw_multigrid_ops multigrid = *kept->multigrid;
+                gsw_backend_ops other = *kept;
+                other.multigrid = &multigrid;
+                if (kind / 2) {
+                    multigrid.gauss_seidel = &packed_kind.ops;
+                    with->ops = &other;
+                }
+                check_steps(with, name, &own, kind % 2);
+                with->ops = kept;
             }
-            if (gsw_stencil_beyond(stencil, 2) == NULL)
-                check_fused(with, &own, reciprocal, b, start);
         }
 }
 

@@ -82,4 +82,15 @@ static inline int gsw_matrix_is_arrays(const gsw_matrix *matrix) {
     return gsw_matrix_kind_of(matrix) == GSW_KIND_ARRAYS;
 }
 
+/* A view of a matrix that outlives the caller's list of arrays; `values` has room for it. */
+static inline void gsw_matrix_keep(const gsw_matrix *matrix, gsw_matrix *kept,
+                                   const void *values[GSW_STENCIL_MAX]) {
+    *kept = *matrix;
+    if (gsw_matrix_kind_of(matrix) == GSW_KIND_CSR)
+        return;
+    for (int32_t e = 0; e < matrix->stencil.count; e++)
+        values[e] = matrix->array.values[e];
+    kept->array.values = values;
+}
+
 #endif

@@ -62,6 +62,9 @@ typedef struct gsw_split {
     double *left, *right;     /* S^-1 and T^-1; left may be right, or NULL: S = I */
 } gsw_split;
 
+/* Notes the grid and the stencil of a factor whose options are set. */
+void gsw_factor_name_system(gsw_factor *made, const gsw_matrix *matrix);
+
 /* Whether values may come to a factor that its type does not hold (pivot.h): it is in fp32. LOWER,
  * UPPER and LU take values that are in fp32 already, with any diagonal. `upper` may be NULL. */
 int gsw_factor_narrows(const gsw_factor *factor, const gsw_matrix *matrix, const gsw_matrix *upper);
@@ -80,9 +83,9 @@ gsw_status gsw_factor_refuse_pivot(gsw_context *context, gsw_factor_kind kind, i
 enum { GSW_KRYLOV_SYSTEMS = 8, GSW_KRYLOV_SLOTS = 8 };
 
 /* A backend is a few tables, one an object. An entry is REQUIRED where nothing is said; DEFAULT
- * names the function that serves where a backend has nothing better. No entry may be NULL but those
- * that link->on_host and multigrid->smooths_in_place rule out. Numbers say what was measured to be
- * faster. */
+ * names the function that serves where a backend has nothing better. No entry may be NULL, but one
+ * of `box` and `slab`, which link->on_host rules out. Numbers say what was measured to be faster.
+ */
 
 /* Memory for vectors; and for matrices. */
 typedef struct gsw_memory_ops {

@@ -1,8 +1,20 @@
-/* factor.c: the status of a factorisation, and its message. */
+/* factor.c: what a factor is of, the status of a factorisation, and its message. */
 #include "contract/backend.h"
 #include "common/csr.h"
 #include "contract/error.h"
 #include "contract/row.h"
+
+void gsw_factor_name_system(gsw_factor *made, const gsw_matrix *matrix) {
+    made->grid = matrix->grid;
+    made->stencil = matrix->stencil;
+    made->info = (gsw_factor_info){.size = sizeof made->info,
+                                   .kind = made->options.kind,
+                                   .factor_type = made->options.factor_type,
+                                   .vector_type = made->options.vector_type,
+                                   .grid = matrix->grid,
+                                   .stencil = matrix->stencil,
+                                   .first_bad_row = -1};
+}
 
 int gsw_factor_narrows(const gsw_factor *factor, const gsw_matrix *matrix,
                        const gsw_matrix *upper) {

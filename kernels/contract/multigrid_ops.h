@@ -9,8 +9,7 @@
 #include <stddef.h>
 #include <gridsweep/matrix.h>
 #include "contract/box_ops.h"
-
-typedef struct gsw_transfer gsw_transfer; /* geometry/multigrid.h */
+#include "contract/gauss_seidel_ops.h"
 
 /* The entry of stencil arrays that holds the mirror images of entry e; -1 where these are zeros. */
 static inline int32_t gsw_matrix_mirror(const gsw_matrix *matrix, int32_t e) {
@@ -85,23 +84,9 @@ typedef struct gsw_multigrid_ops {
      * the old values of other sections. 0: a level is one section, as the finest one always is. */
     int64_t section;
 
-    /* y = b - N x, or N x where b is NULL: the right-hand side of a Gauss-Seidel sweep. N is the
-     * part of A that the sweep does not solve with. It is the strictly upper part, or with `down`
-     * the strictly lower part. It also holds the couplings to the section before, in the sweep's
-     * direction. `section`: planes of a section, or 0. Without smooths_in_place this and
-     * restrict_rest are what Gauss-Seidel takes besides packed factors; with it they are not
-     * called. */
-    gsw_status (*sweep_rest)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                             int down, int64_t section, const void *b, const void *x, void *y);
-
-    /* to = -R N x with N of a sweep upwards. That equals R (b - A x) after a sweep from zero.
-     * `work` as below. */
-    gsw_status (*restrict_rest)(gsw_context *context, const gsw_transfer *transfer,
-                                const gsw_matrix *matrix, gsw_dtype type, int64_t section,
-                                void *const *weights, const void *x, void *work, void *to);
-
     /* to = R (b - A x); A is of `type`. `work` is a vector of the fine level for the backend to
-     * use: its contents are undefined before and after. With smooths_in_place it may be NULL. */
+     * use: its contents are undefined before and after. It may be NULL where
+     * gauss_seidel->needs_work is 0 and the transfer is without injection. */
     gsw_status (*restrict_residual)(gsw_context *context, const gsw_transfer *transfer,
                                     const gsw_matrix *matrix, gsw_dtype type, void *const *weights,
                                     const void *b, const void *x, void *work, void *to);
@@ -115,25 +100,8 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*prolong_add)(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,
                               void *const *weights, const void *from, void *to);
 
-    /* Gauss-Seidel in natural order on a level's own arrays, in place, where smooths_in_place is 1.
-     * Else packed factors sweep, and these entries are not called. The matrix and b, x are of
-     * `type`; couplings that leave the grid are zeros.
-     *
-     * invert_diagonal: the reciprocals of the diagonal, for what follows.
-     * smooth: one sweep, upwards or `down`; `zero`: x counts as 0, whatever it holds.
-     * smooth_restrict: one sweep upwards from zero, then to = R (b - A x).
-     * prolong_smooth: x += P from, then one sweep downwards. */
-    int smooths_in_place;
-    gsw_status (*invert_diagonal)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                                  void *reciprocal);
-    gsw_status (*smooth)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                         const void *reciprocal, int down, int zero, const void *b, void *x);
-    gsw_status (*smooth_restrict)(gsw_context *context, const gsw_transfer *transfer,
-                                  const gsw_matrix *matrix, gsw_dtype type, const void *reciprocal,
-                                  void *const *weights, const void *b, void *x, void *to);
-    gsw_status (*prolong_smooth)(gsw_context *context, const gsw_transfer *transfer,
-                                 const gsw_matrix *matrix, gsw_dtype type, const void *reciprocal,
-                                 void *const *weights, const void *from, const void *b, void *x);
+    /* Gauss-Seidel in natural order. DEFAULT: a gsw_packed_gauss_seidel_ops. */
+    const gsw_gauss_seidel_ops *gauss_seidel;
 
     /* fp64 to fp32 and back. narrow multiplies by a power of two that keeps the largest entry far
      * from the ends of fp32's range. It leaves the reciprocal in *scale, which is in the backend's

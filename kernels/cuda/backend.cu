@@ -416,6 +416,12 @@ static const gsw_link_ops link_ops = {
     .copy_box = entry<gsw_cuda_copy_box>::call,
 };
 
+static const gsw_packed_gauss_seidel_ops gauss_seidel_ops = {
+    .ops = GSW_PACKED_GAUSS_SEIDEL,
+    .rest = entry<gsw_cuda_sweep_rest>::call,
+    .restrict_rest = entry<gsw_cuda_restrict_rest>::call,
+};
+
 static const gsw_multigrid_ops multigrid_ops = {
     .shares_mirrored = 1,
     .survey = entry<gsw_cuda_survey>::call,
@@ -424,16 +430,10 @@ static const gsw_multigrid_ops multigrid_ops = {
     .triple = entry<gsw_cuda_triple>::call,
     .mend_diagonal = entry<gsw_cuda_mend_diagonal>::call,
     .section = SECTION,
-    .sweep_rest = entry<gsw_cuda_sweep_rest>::call,
-    .restrict_rest = entry<gsw_cuda_restrict_rest>::call,
     .restrict_residual = entry<gsw_cuda_restrict_residual>::call,
     .restrict_vector = entry<gsw_cuda_restrict_vector>::call,
     .prolong_add = entry<gsw_cuda_prolong_add>::call,
-    .smooths_in_place = 0,
-    .invert_diagonal = NULL,
-    .smooth = NULL,
-    .smooth_restrict = NULL,
-    .prolong_smooth = NULL,
+    .gauss_seidel = &gauss_seidel_ops.ops,
     .narrow = entry<gsw_cuda_narrow>::call,
     .widen = entry<gsw_cuda_widen>::call,
     .combine = entry<gsw_cuda_combine>::call,

@@ -7,6 +7,22 @@
 
 extern const gsw_multigrid_ops gsw_reference_multigrid_ops;
 
+/* ---- multigrid.c: Gauss-Seidel in place, on the level's own arrays, also that of the CPU.
+ * Couplings that leave the grid are zeros in these. */
+struct gsw_gauss_seidel {
+    gsw_dtype type;
+    int both;
+    void *reciprocal; /* of the diagonal */
+};
+
+gsw_status gsw_reference_gs_open(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                                 int both, int64_t section, int64_t *bytes,
+                                 gsw_gauss_seidel **made);
+gsw_status gsw_reference_gs_fill(gsw_context *context, gsw_gauss_seidel *g,
+                                 const gsw_matrix *matrix);
+gsw_status gsw_reference_gs_await(gsw_context *context, gsw_gauss_seidel *g);
+void gsw_reference_gs_close(gsw_context *context, gsw_gauss_seidel *g);
+
 /* ---- survey.c */
 gsw_status gsw_reference_survey(gsw_context *context, const gsw_matrix *matrix,
                                 const gsw_frame *own, int mirror, gsw_survey *survey);

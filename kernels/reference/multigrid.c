@@ -1,6 +1,8 @@
 /* multigrid.c: copies of levels, Gauss-Seidel, and the vectors of a cycle. */
+#include <stdlib.h>
 #include "reference/host.h"
 #include "reference/levels.h"
+#include "contract/allocate.h"
 #include "contract/error.h"
 #include "contract/row.h"
 #include "reference/rows.h"
@@ -26,54 +28,105 @@ static gsw_status copy_arrays(gsw_context *context, const gsw_matrix *matrix, gs
 /* ---- Gauss-Seidel -----------------------------------------------------------------------------
  */
 
-static gsw_status invert_diagonal(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                                  void *reciprocal) {
+gsw_status gsw_reference_gs_open(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                                 int both, int64_t section, int64_t *bytes,
+                                 gsw_gauss_seidel **made) {
+    const int64_t points = gsw_reference_points(&matrix->grid);
+    gsw_gauss_seidel *g;
+    gsw_status status;
+    (void)section;
+    GSW_TRY(gsw_alloc(context, 1, sizeof *g, "a smoother", (void **)&g));
+    *g = (gsw_gauss_seidel){.type = type, .both = both};
+    GSW_TRY_GOTO(
+        gsw_alloc(context, (size_t)points, gsw_dtype_size(type), "a smoother", &g->reciprocal),
+        fail);
+    *bytes += points * (int64_t)gsw_dtype_size(type);
+    *made = g;
+    return GSW_SUCCESS;
+
+fail:
+    free(g);
+    return status;
+}
+
+gsw_status gsw_reference_gs_fill(gsw_context *context, gsw_gauss_seidel *g,
+                                 const gsw_matrix *matrix) {
     (void)context;
     for (int64_t i = 0; i < gsw_reference_points(&matrix->grid); i++) {
         double diagonal;
         (void)gsw_reference_stored(matrix, i, matrix->stencil.center, &diagonal);
-        gsw_value_put(reciprocal, type, i, 1 / diagonal);
+        gsw_value_put(g->reciprocal, g->type, i, 1 / diagonal);
     }
     return GSW_SUCCESS;
 }
 
-static gsw_status smooth(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                         const void *reciprocal, int down, int zero, const void *b, void *x) {
-    const gsw_grid *g = &matrix->grid;
-    const int64_t n = gsw_reference_points(g);
-    const int32_t center = matrix->stencil.center;
+gsw_status gsw_reference_gs_await(gsw_context *context, gsw_gauss_seidel *g) {
+    (void)context, (void)g;
+    return GSW_SUCCESS;
+}
+
+void gsw_reference_gs_close(gsw_context *context, gsw_gauss_seidel *g) {
     (void)context;
+    if (g)
+        free(g->reciprocal);
+    free(g);
+}
+
+static void smooth(const gsw_gauss_seidel *g, const gsw_matrix *matrix, int down, int zero,
+                   const void *b, void *x) {
+    const gsw_grid *grid = &matrix->grid;
+    const gsw_dtype type = g->type;
+    const int64_t n = gsw_reference_points(grid);
+    const int32_t center = matrix->stencil.center;
     for (int64_t k = 0; k < n; k++) {
         const int64_t row = down ? n - 1 - k : k;
-        const gsw_reference_point p = gsw_reference_point_of(g, row);
+        const gsw_reference_point p = gsw_reference_point_of(grid, row);
         double sum = gsw_value_at(b, type, row);
         for (int32_t e = 0; e < matrix->stencil.count; e++) {
-            const int64_t j = gsw_reference_beside(g, p, matrix->stencil.offsets[e]);
+            const int64_t j = gsw_reference_beside(grid, p, matrix->stencil.offsets[e]);
             const int later = down ? e < center : e > center;
             double a;
             if (e != center && j >= 0 && !(zero && later) &&
                 gsw_reference_stored(matrix, row, e, &a))
                 sum = gsw_reference_fused(type, -a, gsw_value_at(x, type, j), sum);
         }
-        gsw_value_put(x, type, row, sum * gsw_value_at(reciprocal, type, row));
+        gsw_value_put(x, type, row, sum * gsw_value_at(g->reciprocal, type, row));
     }
+}
+
+static gsw_status step(gsw_context *context, gsw_gauss_seidel *g, const gsw_matrix *matrix,
+                       int down, int zero, const void *b, void *x, void *work) {
+    (void)context, (void)work;
+    smooth(g, matrix, down && !g->both, zero, b, x);
+    if (g->both)
+        smooth(g, matrix, 1, 0, b, x);
     return GSW_SUCCESS;
 }
 
-static gsw_status smooth_restrict(gsw_context *context, const gsw_transfer *transfer,
-                                  const gsw_matrix *matrix, gsw_dtype type, const void *reciprocal,
-                                  void *const *weights, const void *b, void *x, void *to) {
-    GSW_TRY(smooth(context, matrix, type, reciprocal, 0, 1, b, x));
-    return gsw_reference_restrict_residual(context, transfer, matrix, type, weights, b, x, NULL,
+static gsw_status descend(gsw_context *context, gsw_gauss_seidel *g, const gsw_transfer *transfer,
+                          const gsw_matrix *matrix, void *const *weights, const void *b, void *x,
+                          void *work, void *to) {
+    smooth(g, matrix, 0, 1, b, x);
+    return gsw_reference_restrict_residual(context, transfer, matrix, g->type, weights, b, x, work,
                                            to);
 }
 
-static gsw_status prolong_smooth(gsw_context *context, const gsw_transfer *transfer,
-                                 const gsw_matrix *matrix, gsw_dtype type, const void *reciprocal,
-                                 void *const *weights, const void *from, const void *b, void *x) {
-    GSW_TRY(gsw_reference_prolong_add(context, transfer, type, weights, from, x));
-    return smooth(context, matrix, type, reciprocal, 1, 0, b, x);
+static gsw_status ascend(gsw_context *context, gsw_gauss_seidel *g, const gsw_transfer *transfer,
+                         const gsw_matrix *matrix, void *const *weights, const void *from,
+                         const void *b, void *x, void *work) {
+    (void)work;
+    GSW_TRY(gsw_reference_prolong_add(context, transfer, g->type, weights, from, x));
+    smooth(g, matrix, 1, 0, b, x);
+    return GSW_SUCCESS;
 }
+
+static const gsw_gauss_seidel_ops gauss_seidel = {.open = gsw_reference_gs_open,
+                                                  .fill = gsw_reference_gs_fill,
+                                                  .await = gsw_reference_gs_await,
+                                                  .step = step,
+                                                  .descend = descend,
+                                                  .ascend = ascend,
+                                                  .close = gsw_reference_gs_close};
 
 static int color_of(gsw_reference_point p) {
     return (int)((p.x & 1) | (p.y & 1) << 1 | (p.z & 1) << 2);
@@ -157,10 +210,7 @@ const gsw_multigrid_ops gsw_reference_multigrid_ops = {
     .restrict_residual = gsw_reference_restrict_residual,
     .restrict_vector = gsw_reference_restrict_vector,
     .prolong_add = gsw_reference_prolong_add,
-    .invert_diagonal = invert_diagonal,
-    .smooth = smooth,
-    .smooth_restrict = smooth_restrict,
-    .prolong_smooth = prolong_smooth,
+    .gauss_seidel = &gauss_seidel,
     .narrow = narrow,
     .widen = widen,
     .combine = combine,
@@ -168,7 +218,6 @@ const gsw_multigrid_ops gsw_reference_multigrid_ops = {
     .dense_apply = gsw_reference_dense_apply,
     .inject = gsw_reference_inject,
     .color_sweep = color_sweep,
-    .smooths_in_place = 1,
     .transfer_open = gsw_host_transfer_open,
     .transfer_close = gsw_host_transfer_close,
     .prefers_colors = gsw_host_prefers_colors,

@@ -1,7 +1,7 @@
 /* operator.c: operators from matrices and from callbacks. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "common/arrays.h"
 #include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/check.h"
@@ -62,12 +62,7 @@ gsw_status gsw_operator_from_matrix(gsw_context *context, const gsw_matrix *matr
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
     GSW_TRY(create(context, points, op));
     gsw_operator *made = *op;
-    made->matrix = *matrix;
-    if (matrix->format == GSW_FORMAT_STENCIL) {
-        memcpy(made->arrays, matrix->array.values,
-               (size_t)matrix->stencil.count * sizeof made->arrays[0]);
-        made->matrix.array.values = made->arrays;
-    }
+    gsw_matrix_keep(matrix, &made->matrix, made->arrays);
     return GSW_SUCCESS;
 }
 

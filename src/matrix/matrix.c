@@ -68,6 +68,7 @@ gsw_status gsw_matrix_from_constants(gsw_context *context, const gsw_grid *grid,
 gsw_status gsw_matrix_validate(gsw_context *context, const gsw_matrix *matrix) {
     GSW_REQUIRE(context, context, "context must not be NULL");
     GSW_TRY(gsw_matrix_check(context, matrix));
+    GSW_TRY(gsw_matrix_check_kind(context, matrix));
     if (matrix->format == GSW_FORMAT_STENCIL)
         return GSW_SUCCESS; /* there are no indices to check */
     return context->ops->matrix->validate(context, matrix);

@@ -35,11 +35,11 @@ typedef struct gsw_level {
     gsw_survey survey;
     int coarsest;
     gsw_smoother smoother;
-    int fell_back;              /* its ILU(0) is no usable smoother */
-    gsw_factor *first, *second; /* GS: D + L and D + U; SYMGS: SSOR's; ILU0: the factor alone */
-    int64_t section;            /* GS: planes of the sections of these factors, or 0 */
-    void *reciprocal;    /* GS, SYMGS on the level's own arrays: reciprocal of the diagonal */
-    gsw_relax_loop loop; /* JACOBI, CHEBYSHEV */
+    int fell_back;                  /* its ILU(0) is no usable smoother */
+    gsw_gauss_seidel *gauss_seidel; /* GS, SYMGS, */
+    int64_t smoother_bytes;         /* and its size */
+    gsw_factor *ilu;                /* ILU0 */
+    gsw_relax_loop loop;            /* JACOBI, CHEBYSHEV */
 
     /* To the next level; NULL on the coarsest. */
     gsw_transfer *transfer;
@@ -108,8 +108,10 @@ gsw_status gsw_smoother_open_loop(gsw_multigrid *multigrid, gsw_level *level);
  * values. */
 gsw_status gsw_smoother_open(gsw_multigrid *multigrid, gsw_level *level);
 
-/* Queues the values of an open smoother. */
+/* Queues the values of an open smoother; waits for them; and frees what open made. */
 gsw_status gsw_smoother_fill(gsw_multigrid *multigrid, gsw_level *level);
+gsw_status gsw_smoother_await(gsw_multigrid *multigrid, gsw_level *level);
+void gsw_smoother_close(gsw_multigrid *multigrid, gsw_level *level);
 
 /* AUTO: whether the smoother is to change after a cycle has left `rate` of a residual; and the
  * change. It leaves the matrices as they are. */

@@ -9,12 +9,6 @@ static gsw_status multiply(const hierarchy *mg, const gsw_matrix *matrix, const 
     return mg->context->ops->matrix->spmv(mg->context, matrix, mg->options.cycle_type, b, x, y);
 }
 
-/* to = b - N x, the right-hand side of a Gauss-Seidel sweep. */
-static gsw_status rest(const hierarchy *mg, const gsw_level *l, int down, void *to) {
-    return mg->context->ops->multigrid->sweep_rest(mg->context, &l->product, mg->options.cycle_type,
-                                                   down, l->section, l->b, l->x, to);
-}
-
 static gsw_status sweep(const hierarchy *mg, gsw_factor *factor, int which, const void *b,
                         void *x) {
     return mg->context->ops->factor->sweep(mg->context, factor, which, 1, b, 0, x, 0);
@@ -26,46 +20,17 @@ static gsw_status combine(const hierarchy *mg, const gsw_level *l, double a, con
                                                 x, b, y);
 }
 
-/* Gauss-Seidel upwards: x = (D + L)^-1 (b - U x); downwards: with L and U exchanged. Where the
- * level has sections, L and U are the parts inside of sections. Couplings between sections belong
- * to the right-hand side in both directions. */
 static gsw_status gauss_seidel(const hierarchy *mg, const gsw_level *l, int down, int zero) {
-    const void *from = l->b;
-    if (l->reciprocal)
-        return mg->context->ops->multigrid->smooth(mg->context, &l->product, mg->options.cycle_type,
-                                                   l->reciprocal, down, zero, l->b, l->x);
-    if (!zero) {
-        GSW_TRY(rest(mg, l, down, l->residual));
-        from = l->residual;
-    }
-    return sweep(mg, down ? l->second : l->first, 0, from, l->x);
-}
-
-/* Sweeps upwards and downwards: with z = (D + L)^-1 (b - U x), x becomes (D + U)^-1 (b - L z). The
- * second right-hand side is D z + U x. So x + (I + D^-1 U)^-1 (z - x) is the same and needs no
- * other product: the factor is SSOR's, (D + L) (I + D^-1 U). From x = 0 it needs no product at
- * all. */
-static gsw_status symmetric_gauss_seidel(const hierarchy *mg, const gsw_level *l, int zero) {
-    if (l->reciprocal) { /* sweeps in place */
-        GSW_TRY(gauss_seidel(mg, l, 0, zero));
-        return gauss_seidel(mg, l, 1, 0);
-    }
-    void *to = zero ? l->x : l->residual;
-    if (!zero)
-        GSW_TRY(rest(mg, l, 0, to));
-    GSW_TRY(sweep(mg, l->first, 0, zero ? l->b : to, to));
-    if (!zero)
-        GSW_TRY(combine(mg, l, -1, l->x, 1, to));
-    GSW_TRY(sweep(mg, l->first, 1, to, to));
-    return zero ? GSW_SUCCESS : combine(mg, l, 1, to, 1, l->x);
+    return mg->context->ops->multigrid->gauss_seidel->step(
+        mg->context, l->gauss_seidel, &l->product, down, zero, l->b, l->x, l->residual);
 }
 
 static gsw_status ilu_step(const hierarchy *mg, const gsw_level *l, int zero) {
     void *to = zero ? l->x : l->residual;
     if (!zero)
         GSW_TRY(multiply(mg, &l->product, l->b, l->x, to));
-    GSW_TRY(sweep(mg, l->first, 0, zero ? l->b : to, to));
-    GSW_TRY(sweep(mg, l->first, 1, to, to));
+    GSW_TRY(sweep(mg, l->ilu, 0, zero ? l->b : to, to));
+    GSW_TRY(sweep(mg, l->ilu, 1, to, to));
     return zero ? GSW_SUCCESS : combine(mg, l, 1, to, 1, l->x);
 }
 
@@ -146,9 +111,6 @@ static gsw_status smooth(const hierarchy *mg, gsw_level *l, int steps, int down,
             continue;
         }
         switch (l->smoother) {
-        case GSW_SMOOTHER_SYMGS:
-            GSW_TRY(symmetric_gauss_seidel(mg, l, first));
-            break;
         case GSW_SMOOTHER_ILU0:
             GSW_TRY(ilu_step(mg, l, first));
             break;
@@ -165,33 +127,27 @@ static gsw_status smooth(const hierarchy *mg, gsw_level *l, int steps, int down,
     return GSW_SUCCESS;
 }
 
-/* Whether the level's sweeps are Gauss-Seidel on its own arrays and each of `sweeps` is one. */
-static int sweeps_once(const gsw_level *l, int sweeps) {
-    return l->smoother == GSW_SMOOTHER_GS && l->reciprocal && sweeps == 1 &&
-           !l->transfer->injection;
+/* Whether `steps` are one sweep of Gauss-Seidel beside a transfer that may join it. */
+static int sweeps_once(const gsw_level *l, int steps) {
+    return l->smoother == GSW_SMOOTHER_GS && steps == 1 && !l->transfer->injection;
 }
 
-/* Smooths, and computes b of the next level. After one sweep upwards from zero (D + L) x = b, so
- * the residual is -U x and needs only half the matrix. With sections, it also needs the couplings
- * between sections. */
+/* Smooths, and computes b of the next level. After one sweep upwards from zero the residual needs
+ * only half the matrix. */
 static gsw_status descend(const hierarchy *mg, gsw_level *l, const gsw_level *next, int zero) {
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
-    const int shared = gsw_level_is_shared(l);
-    const int half = zero && mg->options.pre_sweeps == 1 && l->smoother == GSW_SMOOTHER_GS &&
-                     !l->reciprocal && !l->transfer->injection &&
-                     (!shared || l->shared->takes_rest);
-    if (zero && sweeps_once(l, mg->options.pre_sweeps))
-        return ops->smooth_restrict(mg->context, l->transfer, &l->product, mg->options.cycle_type,
-                                    l->reciprocal, l->restriction.values, l->b, l->x, next->b);
-    GSW_TRY(smooth(mg, l, mg->options.pre_sweeps, 0, zero));
-    if (shared) {
+    const int once = zero && sweeps_once(l, mg->options.pre_sweeps);
+    if (gsw_level_is_shared(l)) {
+        const int half = once && l->shared->takes_rest;
+        GSW_TRY(smooth(mg, l, mg->options.pre_sweeps, 0, zero));
         GSW_TRY(gsw_shared_rest(mg, l, half ? GSW_PART_AFTER_UP : GSW_PART_ALL, half ? NULL : l->b,
                                 l->residual));
         return gsw_shared_restrict(mg, l, next);
     }
-    if (half)
-        return ops->restrict_rest(mg->context, l->transfer, &l->product, mg->options.cycle_type,
-                                  l->section, l->restriction.values, l->x, l->residual, next->b);
+    if (once)
+        return ops->gauss_seidel->descend(mg->context, l->gauss_seidel, l->transfer, &l->product,
+                                          l->restriction.values, l->b, l->x, l->residual, next->b);
+    GSW_TRY(smooth(mg, l, mg->options.pre_sweeps, 0, zero));
     return ops->restrict_residual(mg->context, l->transfer, &l->product, mg->options.cycle_type,
                                   l->restriction.values, l->b, l->x, l->residual, next->b);
 }
@@ -199,9 +155,9 @@ static gsw_status descend(const hierarchy *mg, gsw_level *l, const gsw_level *ne
 /* Adds the correction of the next level, and smooths. */
 static gsw_status ascend(const hierarchy *mg, gsw_level *l, const gsw_level *next) {
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
-    if (sweeps_once(l, mg->options.post_sweeps))
-        return ops->prolong_smooth(mg->context, l->transfer, &l->product, mg->options.cycle_type,
-                                   l->reciprocal, l->prolongation.values, next->x, l->b, l->x);
+    if (sweeps_once(l, mg->options.post_sweeps) && !gsw_level_is_shared(l))
+        return ops->gauss_seidel->ascend(mg->context, l->gauss_seidel, l->transfer, &l->product,
+                                         l->prolongation.values, next->x, l->b, l->x, l->residual);
     GSW_TRY(gsw_level_is_shared(l)
                 ? gsw_shared_prolong_add(mg, l, next)
                 : ops->prolong_add(mg->context, l->transfer, mg->options.cycle_type,

@@ -47,14 +47,11 @@ gsw_status gsw_multigrid_get_level(const gsw_multigrid *multigrid, int level,
         .direct = l->inverse != NULL,
         .smoother = l->smoother,
         .degenerate_points = l->degenerate,
-        .bytes = l->bytes,
+        .bytes = l->bytes + l->smoother_bytes,
     };
-    const gsw_factor *const factors[2] = {l->first, l->second};
-    for (int i = 0; i < 2; i++) {
-        gsw_factor_info info = {.size = sizeof info};
-        if (gsw_factor_get_info(factors[i], &info) == GSW_SUCCESS)
-            made.bytes += info.packed_bytes + info.work_bytes;
-    }
+    gsw_factor_info info = {.size = sizeof info};
+    if (gsw_factor_get_info(l->ilu, &info) == GSW_SUCCESS)
+        made.bytes += info.packed_bytes + info.work_bytes;
     if (!shared)
         unsqueeze(multigrid->squeezed.axis, &made);
     gsw_result_give(description, &made, sizeof made);

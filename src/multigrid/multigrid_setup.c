@@ -379,10 +379,7 @@ static gsw_status survey_finest(gsw_multigrid *mg, int again) {
 static gsw_status await_factors(gsw_multigrid *mg) {
     for (int number = 0; number < mg->levels; number++) {
         gsw_level *level = mg->level[number];
-        if (level->first)
-            GSW_TRY(gsw_packed_await(mg->context, level->first));
-        if (level->second)
-            GSW_TRY(gsw_packed_await(mg->context, level->second));
+        GSW_TRY(gsw_smoother_await(mg, level));
     }
     return GSW_SUCCESS;
 }
@@ -515,9 +512,7 @@ void gsw_multigrid_clear(gsw_multigrid *mg) {
     for (int number = mg->levels - 1; number >= 0; number--) {
         gsw_level *level = mg->level[number];
         free_vectors(mg, level);
-        gsw_unreserve(context, level->reciprocal);
-        gsw_factor_destroy(level->second);
-        gsw_factor_destroy(level->first);
+        gsw_smoother_close(mg, level);
         gsw_unreserve(context, level->probe);
         gsw_unreserve(context, level->dense_work);
         gsw_unreserve(context, level->inverse);

@@ -45,36 +45,18 @@ gsw_smoother gsw_smoother_choose(const gsw_multigrid *mg, int number) {
     }
 }
 
-static gsw_status open_factor(gsw_multigrid *mg, gsw_level *level, gsw_factor_kind kind,
-                              int64_t section, gsw_factor **factor) {
-    const gsw_factor_options options = {.size = sizeof options,
-                                        .kind = kind,
-                                        .factor_type = mg->options.cycle_type,
-                                        .vector_type = mg->options.cycle_type};
-    return *factor ? GSW_SUCCESS
-                   : gsw_packed_open(mg->context, &level->matrix, &options, section, factor);
-}
-
-/* Memory for Gauss-Seidel on the level's own arrays. */
-static gsw_status open_reciprocal(gsw_multigrid *mg, gsw_level *level) {
-    return level->reciprocal ? GSW_SUCCESS
-                             : gsw_reserve_counted(mg->context, (size_t)level->points,
-                                                   gsw_dtype_size(mg->options.cycle_type),
-                                                   &level->bytes, &level->reciprocal);
-}
-
-/* Gauss-Seidel on the level's own arrays needs no residual, except with injection. */
-static int smooths_in_place(const gsw_multigrid *mg, const gsw_level *level) {
-    return mg->context->ops->multigrid->smooths_in_place &&
-           mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
-           (level->smoother == GSW_SMOOTHER_GS || level->smoother == GSW_SMOOTHER_SYMGS);
+/* Steps of Gauss-Seidel may need no residual, except with injection. */
+static int needs_residual(const gsw_multigrid *mg, const gsw_level *level) {
+    return mg->context->ops->multigrid->gauss_seidel->needs_work ||
+           mg->options.interpolation == GSW_INTERPOLATION_INJECTION ||
+           (level->smoother != GSW_SMOOTHER_GS && level->smoother != GSW_SMOOTHER_SYMGS);
 }
 
 gsw_status gsw_smoother_open_vectors(gsw_multigrid *mg, gsw_level *level) {
     const size_t size = gsw_dtype_size(mg->options.cycle_type);
     if (gsw_level_is_shared(level))
         return gsw_shared_open_vectors(mg, level);
-    if (!smooths_in_place(mg, level) && level->residual == NULL)
+    if (needs_residual(mg, level) && level->residual == NULL)
         GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, size, &level->bytes,
                                     &level->residual));
     return level->smoother == GSW_SMOOTHER_ILU0 && mg->options.cycle_type == GSW_F32 &&
@@ -122,29 +104,43 @@ static gsw_factor_kind ilu_kind(const gsw_multigrid *mg, const gsw_level *level)
 }
 
 gsw_status gsw_smoother_open(gsw_multigrid *mg, gsw_level *level) {
-    const int in_place = mg->context->ops->multigrid->smooths_in_place;
-    const int64_t section = section_of(mg, level);
-    if (gsw_level_is_shared(level))
-        return GSW_SUCCESS; /* its factors are made with their values */
+    const gsw_dtype type = mg->options.cycle_type;
+    const gsw_factor_options options = {.size = sizeof options,
+                                        .kind = ilu_kind(mg, level),
+                                        .factor_type = type,
+                                        .vector_type = type};
+    if (gsw_level_is_shared(level) || level->gauss_seidel || level->ilu)
+        return GSW_SUCCESS; /* the factors of a shared one are made with their values */
     switch (level->smoother) {
     case GSW_SMOOTHER_JACOBI:
     case GSW_SMOOTHER_CHEBYSHEV:
     case GSW_SMOOTHER_MULTICOLOR:
         return GSW_SUCCESS;
     case GSW_SMOOTHER_ILU0:
-        return open_factor(mg, level, ilu_kind(mg, level), 0, &level->first);
-    case GSW_SMOOTHER_SYMGS:
-        return in_place ? open_reciprocal(mg, level)
-                        : open_factor(mg, level, GSW_SSOR, 0, &level->first);
+        return gsw_packed_open(mg->context, &level->matrix, &options, 0, &level->ilu);
     default:
-        break;
+        return mg->context->ops->multigrid->gauss_seidel->open(
+            mg->context, &level->matrix, type, level->smoother == GSW_SMOOTHER_SYMGS,
+            section_of(mg, level), &level->smoother_bytes, &level->gauss_seidel);
     }
-    if (in_place)
-        return open_reciprocal(mg, level);
-    GSW_TRY(open_factor(mg, level, GSW_FACTOR_LOWER, section, &level->first));
-    GSW_TRY(open_factor(mg, level, GSW_FACTOR_UPPER, section, &level->second));
-    level->section = level->first->section;
-    return GSW_SUCCESS;
+}
+
+/* Waits for the values of a smoother. */
+gsw_status gsw_smoother_await(gsw_multigrid *mg, gsw_level *level) {
+    if (level->ilu)
+        GSW_TRY(gsw_packed_await(mg->context, level->ilu));
+    return level->gauss_seidel
+               ? mg->context->ops->multigrid->gauss_seidel->await(mg->context, level->gauss_seidel)
+               : GSW_SUCCESS;
+}
+
+void gsw_smoother_close(gsw_multigrid *mg, gsw_level *level) {
+    if (level->gauss_seidel)
+        mg->context->ops->multigrid->gauss_seidel->close(mg->context, level->gauss_seidel);
+    gsw_factor_destroy(level->ilu);
+    level->gauss_seidel = NULL;
+    level->ilu = NULL;
+    level->smoother_bytes = 0;
 }
 
 /* ---- factors of several processes ---- */
@@ -211,7 +207,7 @@ static gsw_status apply(void *user, const void *r, void *x) {
     const tried_level *t = user;
     if (gsw_level_is_shared(t->level))
         return gsw_distributed_factor_solve(t->level->shared->before, r, x);
-    return gsw_packed_solve(t->mg->context, t->level->first, 1, r, 0, x, 0);
+    return gsw_packed_solve(t->mg->context, t->level->ilu, 1, r, 0, x, 0);
 }
 
 /* Whether the level's ILU(0), which exists, is a usable smoother. Overwrites its vectors. On
@@ -245,7 +241,7 @@ static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level, int *serves)
     const gsw_quiet quiet = gsw_quiet_begin(mg->context);
     gsw_shared_level *s = gsw_level_is_shared(level) ? level->shared : NULL;
     gsw_status status = s ? make_shared(mg, level, ilu_kind(mg, level), 0, &s->before)
-                          : gsw_packed_take(mg->context, level->first, &level->matrix, NULL);
+                          : gsw_packed_take(mg->context, level->ilu, &level->matrix, NULL);
     if (s)
         s->after = s->before;
     const int answer = status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_UNSUPPORTED;
@@ -256,13 +252,10 @@ static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level, int *serves)
     return answer ? GSW_SUCCESS : status;
 }
 
-static void drop_factors(gsw_level *level) {
+static void drop(gsw_multigrid *mg, gsw_level *level) {
     if (gsw_level_is_shared(level))
         gsw_shared_drop_factors(level->shared);
-    gsw_factor_destroy(level->second);
-    gsw_factor_destroy(level->first);
-    level->first = level->second = NULL;
-    level->section = 0;
+    gsw_smoother_close(mg, level);
 }
 
 gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
@@ -270,7 +263,7 @@ gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
     level->loop.options.highest = level->survey.row_ratio;
     level->loop.options.lowest = GSW_CHEBYSHEV_SHARE * level->survey.row_ratio;
     if (level->fell_back) { /* these values may serve */
-        drop_factors(level);
+        drop(mg, level);
         level->fell_back = 0;
         level->smoother = GSW_SMOOTHER_ILU0;
         GSW_TRY(gsw_smoother_open(mg, level));
@@ -280,20 +273,16 @@ gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
         GSW_TRY(fill_quietly(mg, level, &serves));
         if (serves)
             return GSW_SUCCESS;
-        drop_factors(level);
+        drop(mg, level);
         level->fell_back = 1;
         level->smoother = gauss_seidel_of(mg, level);
         GSW_TRY(gsw_smoother_open(mg, level));
     }
     if (gsw_level_is_shared(level))
         return fill_shared(mg, level);
-    if (level->reciprocal)
-        return mg->context->ops->multigrid->invert_diagonal(
-            mg->context, &level->matrix, mg->options.cycle_type, level->reciprocal);
-    if (level->first)
-        GSW_TRY(gsw_packed_queue(mg->context, level->first, &level->matrix));
-    return level->second ? gsw_packed_queue(mg->context, level->second, &level->matrix)
-                         : GSW_SUCCESS;
+    return level->gauss_seidel ? mg->context->ops->multigrid->gauss_seidel->fill(
+                                     mg->context, level->gauss_seidel, &level->matrix)
+                               : GSW_SUCCESS;
 }
 
 /* ---- judged by a solve ---- */
@@ -328,7 +317,7 @@ gsw_status gsw_smoother_change(gsw_multigrid *mg) {
         const gsw_matrix values = level->matrix;
         if (number == 0) /* the user's arrays may be gone */
             level->matrix = level->product;
-        drop_factors(level);
+        drop(mg, level);
         level->fell_back = 0;
         level->smoother = back ? gsw_smoother_choose(mg, number) : GSW_SMOOTHER_ILU0;
         gsw_status status = gsw_smoother_open_vectors(mg, level);
@@ -336,10 +325,8 @@ gsw_status gsw_smoother_change(gsw_multigrid *mg) {
             status = gsw_smoother_open(mg, level);
         if (status == GSW_SUCCESS)
             status = gsw_smoother_fill(mg, level);
-        if (status == GSW_SUCCESS && level->first != NULL)
-            status = gsw_packed_await(mg->context, level->first);
-        if (status == GSW_SUCCESS && level->second != NULL)
-            status = gsw_packed_await(mg->context, level->second);
+        if (status == GSW_SUCCESS)
+            status = gsw_smoother_await(mg, level);
         level->matrix = values;
         if (status != GSW_SUCCESS) {
             mg->usable = 0;

@@ -6,6 +6,7 @@
 
 #include "choice.h"
 #include "core/clock.h"
+#include "common/arrays.h"
 #include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/context.h"
@@ -64,11 +65,7 @@ static gsw_status take_matrix(gsw_solver *s, const gsw_matrix *matrix) {
     GSW_TRY(gsw_operator_from_matrix(s->context, matrix, &op));
     gsw_operator_destroy(s->op);
     s->op = op;
-    s->matrix = *matrix;
-    if (matrix->format == GSW_FORMAT_STENCIL) {
-        memcpy(s->arrays, matrix->array.values, (size_t)matrix->stencil.count * sizeof *s->arrays);
-        s->matrix.array.values = s->arrays;
-    }
+    gsw_matrix_keep(matrix, &s->matrix, s->arrays);
     return GSW_SUCCESS;
 }
 

@@ -97,18 +97,6 @@ static gsw_status check_stencil(gsw_context *context, const gsw_stencil *stencil
     return GSW_SUCCESS;
 }
 
-void gsw_factor_name_system(gsw_factor *made, const gsw_matrix *matrix) {
-    made->grid = matrix->grid;
-    made->stencil = matrix->stencil;
-    made->info = (gsw_factor_info){.size = sizeof made->info,
-                                   .kind = made->options.kind,
-                                   .factor_type = made->options.factor_type,
-                                   .vector_type = made->options.vector_type,
-                                   .grid = matrix->grid,
-                                   .stencil = matrix->stencil,
-                                   .first_bad_row = -1};
-}
-
 /* Opens a factor without values. The options are resolved. `ghosts` is NULL, except for the factor
  * of a process. */
 static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,

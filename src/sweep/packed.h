@@ -13,7 +13,6 @@ gsw_status gsw_factor_resolve(gsw_context *context, const gsw_factor_options *gi
  * a factor whose options are set. */
 gsw_status gsw_factor_check_system(gsw_context *context, const gsw_factor *factor,
                                    const gsw_matrix *matrix, const char *name);
-void gsw_factor_name_system(gsw_factor *made, const gsw_matrix *matrix);
 
 /* gsw_factor_create() in three steps, on one process. Opening needs the matrix's grid, stencil and
  * format; values it does not read. `section` > 0 asks for sections of that many planes (struct

@@ -180,64 +180,71 @@ static gsw_status cpu_restrict_vector(gsw_context *context, const gsw_transfer *
     return cpu_restrict_residual(context, transfer, &nothing, type, weights, from, from, NULL, to);
 }
 
-static gsw_status cpu_invert_diagonal(gsw_context *context, const gsw_matrix *matrix,
-                                      gsw_dtype type, void *reciprocal) {
+static gsw_status fill_gauss_seidel(gsw_context *context, gsw_gauss_seidel *g,
+                                    const gsw_matrix *matrix) {
     const int64_t n = points_of(&matrix->grid);
     const int threads = gsw_useful_threads(context, n, VECTOR_GRAIN);
     const void *diagonal = matrix->array.values[matrix->stencil.center];
     const gsw_dtype from = matrix->array.value_type;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t i = 0; i < n; i++)
-        gsw_value_put(reciprocal, type, i, 1 / gsw_value_at(diagonal, from, i));
+        gsw_value_put(g->reciprocal, g->type, i, 1 / gsw_value_at(diagonal, from, i));
     return GSW_SUCCESS;
 }
 
-static gsw_status run_smooth(gsw_context *context, gsw_smooth_job job) {
+static gsw_status smooth(gsw_context *context, const gsw_gauss_seidel *g, gsw_smooth_job job) {
+    job.type = g->type;
+    job.reciprocal = g->reciprocal;
     job.threads = gsw_useful_threads(context, points_of(&job.matrix->grid), SMOOTH_GRAIN);
     kernels_of(context)->smooth(&job);
     return GSW_SUCCESS;
 }
 
-static gsw_status cpu_smooth(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                             const void *reciprocal, int down, int zero, const void *b, void *x) {
-    return run_smooth(context, (gsw_smooth_job){.matrix = matrix,
-                                                .type = type,
-                                                .reciprocal = reciprocal,
-                                                .down = down,
-                                                .zero = zero,
-                                                .b = b,
-                                                .x = x});
+static gsw_status step(gsw_context *context, gsw_gauss_seidel *g, const gsw_matrix *matrix,
+                       int down, int zero, const void *b, void *x, void *work) {
+    gsw_smooth_job job = {.matrix = matrix, .down = down && !g->both, .zero = zero, .b = b, .x = x};
+    (void)work;
+    GSW_TRY(smooth(context, g, job));
+    job.down = 1;
+    job.zero = 0;
+    return g->both ? smooth(context, g, job) : GSW_SUCCESS;
 }
 
-static gsw_status cpu_smooth_restrict(gsw_context *context, const gsw_transfer *transfer,
-                                      const gsw_matrix *matrix, gsw_dtype type,
-                                      const void *reciprocal, void *const *weights, const void *b,
-                                      void *x, void *to) {
-    return run_smooth(context, (gsw_smooth_job){.matrix = matrix,
-                                                .type = type,
-                                                .reciprocal = reciprocal,
-                                                .zero = 1,
-                                                .b = b,
-                                                .x = x,
-                                                .transfer = transfer,
-                                                .weights = weights,
-                                                .coarse = to});
+static gsw_status descend(gsw_context *context, gsw_gauss_seidel *g, const gsw_transfer *transfer,
+                          const gsw_matrix *matrix, void *const *weights, const void *b, void *x,
+                          void *work, void *to) {
+    (void)work;
+    return smooth(context, g,
+                  (gsw_smooth_job){.matrix = matrix,
+                                   .zero = 1,
+                                   .b = b,
+                                   .x = x,
+                                   .transfer = transfer,
+                                   .weights = weights,
+                                   .coarse = to});
 }
 
-static gsw_status cpu_prolong_smooth(gsw_context *context, const gsw_transfer *transfer,
-                                     const gsw_matrix *matrix, gsw_dtype type,
-                                     const void *reciprocal, void *const *weights, const void *from,
-                                     const void *b, void *x) {
-    return run_smooth(context, (gsw_smooth_job){.matrix = matrix,
-                                                .type = type,
-                                                .reciprocal = reciprocal,
-                                                .down = 1,
-                                                .b = b,
-                                                .x = x,
-                                                .transfer = transfer,
-                                                .weights = weights,
-                                                .coarse = (void *)(uintptr_t)from});
+static gsw_status ascend(gsw_context *context, gsw_gauss_seidel *g, const gsw_transfer *transfer,
+                         const gsw_matrix *matrix, void *const *weights, const void *from,
+                         const void *b, void *x, void *work) {
+    (void)work;
+    return smooth(context, g,
+                  (gsw_smooth_job){.matrix = matrix,
+                                   .down = 1,
+                                   .b = b,
+                                   .x = x,
+                                   .transfer = transfer,
+                                   .weights = weights,
+                                   .coarse = (void *)(uintptr_t)from});
 }
+
+static const gsw_gauss_seidel_ops gauss_seidel = {.open = gsw_reference_gs_open,
+                                                  .fill = fill_gauss_seidel,
+                                                  .await = gsw_reference_gs_await,
+                                                  .step = step,
+                                                  .descend = descend,
+                                                  .ascend = ascend,
+                                                  .close = gsw_reference_gs_close};
 
 static gsw_status cpu_prolong(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,
                               void *const *weights, const void *from, void *to) {
@@ -334,10 +341,7 @@ const gsw_multigrid_ops gsw_cpu_multigrid_ops = {
     .restrict_residual = cpu_restrict_residual,
     .restrict_vector = cpu_restrict_vector,
     .prolong_add = cpu_prolong,
-    .invert_diagonal = cpu_invert_diagonal,
-    .smooth = cpu_smooth,
-    .smooth_restrict = cpu_smooth_restrict,
-    .prolong_smooth = cpu_prolong_smooth,
+    .gauss_seidel = &gauss_seidel,
     .narrow = cpu_narrow,
     .widen = cpu_widen,
     .combine = cpu_combine,
@@ -346,7 +350,6 @@ const gsw_multigrid_ops gsw_cpu_multigrid_ops = {
     .inject = cpu_inject,
     .color_sweep = cpu_color_sweep,
     .reads_margins = 1,
-    .smooths_in_place = 1,
     .transfer_open = gsw_host_transfer_open,
     .transfer_close = gsw_host_transfer_close,
     .prefers_colors = gsw_host_prefers_colors,
