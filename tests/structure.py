@@ -24,7 +24,7 @@ FULL = 24
 C_FAMILY = (".c", ".h", ".cu", ".cuh", ".inc")
 # Where compilers look for headers; what is found nowhere there is found by the end of its path.
 ROOTS = ("include", "src", "src/cli", "kernels", "baselines", "tests")
-SKIPPED = re.compile(r"^(\.(?!ci$).*|build.*|__pycache__)$")
+SKIPPED = re.compile(r"^(\.(?!ci$).*|build.*|__pycache__)$")  # and folders that CMake builds in
 
 # (folder with those below it, what its files may include, what they must not include). None: any.
 RULES = (
@@ -51,7 +51,8 @@ def read_tree(root):
     sources = {}
     for folder, folders, names in os.walk(root):
         where = os.path.relpath(folder, root).replace(os.sep, "/")
-        folders[:] = [f for f in folders if not SKIPPED.match(f)]
+        folders[:] = [f for f in folders if not SKIPPED.match(f)
+                      and not os.path.exists(os.path.join(folder, f, "CMakeCache.txt"))]
         for name in names:
             path = name if where == "." else f"{where}/{name}"
             if name.endswith(C_FAMILY + (".py", ".sh")) or path == ".ci/run":

@@ -33,6 +33,11 @@ static gsw_status always(const void *self, gsw_context *context) {
     return GSW_SUCCESS;
 }
 
+static gsw_status no_values(void *self, gsw_context *context, const gsw_matrix *matrix) {
+    (void)self, (void)context, (void)matrix;
+    return GSW_SUCCESS;
+}
+
 static void keep(void *self) {
     (void)self;
 }
@@ -57,6 +62,7 @@ gsw_status gsw_preconditioner_make(gsw_context *context, int64_t points,
     own->narrow = own->narrow != NULL ? own->narrow : not_narrow;
     own->factor = own->factor != NULL ? own->factor : no_factor;
     own->is_judged = own->is_judged != NULL ? own->is_judged : no;
+    own->refill = own->refill != NULL ? own->refill : no_values;
     own->check = own->check != NULL ? own->check : always;
     own->destroy = own->destroy != NULL ? own->destroy : keep;
     *preconditioner = made;
@@ -99,6 +105,12 @@ static gsw_status factor_check(const void *self, gsw_context *context) {
     return GSW_SUCCESS;
 }
 
+/* A bad pivot on a device is reported here. */
+static gsw_status factor_refill(void *self, gsw_context *context, const gsw_matrix *matrix) {
+    GSW_TRY(gsw_factor_refactor(context, self, matrix, NULL));
+    return gsw_context_synchronize(context);
+}
+
 gsw_status gsw_preconditioner_from_factor(gsw_context *context, gsw_factor *factor,
                                           gsw_preconditioner **preconditioner) {
     static const gsw_preconditioner_ops ops = {.in_place = 1,
@@ -107,6 +119,7 @@ gsw_status gsw_preconditioner_from_factor(gsw_context *context, gsw_factor *fact
                                                .apply_several = factor_apply_several,
                                                .factor = factor_itself,
                                                .name = factor_name,
+                                               .refill = factor_refill,
                                                .check = factor_check};
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, preconditioner != NULL, "preconditioner is NULL");

@@ -32,6 +32,8 @@ typedef struct gsw_preconditioner_ops {
     int (*is_judged)(const void *self);
     int (*judge)(void *self, double rate);
     gsw_status (*change)(void *self, gsw_context *context);
+    /* Takes the values of another matrix of the same grid and stencil. Default: nothing changes. */
+    gsw_status (*refill)(void *self, gsw_context *context, const gsw_matrix *matrix);
     /* Refuses, before a solve, a preconditioner that cannot be applied now. Default: none. */
     gsw_status (*check)(const void *self, gsw_context *context);
     /* Frees what the preconditioner owns. Who gives it `self` later sets this. Default: nothing. */

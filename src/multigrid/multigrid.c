@@ -315,6 +315,10 @@ static gsw_status change(void *self, gsw_context *context) {
     return gsw_smoother_change(self);
 }
 
+static gsw_status refill(void *self, gsw_context *context, const gsw_matrix *matrix) {
+    return gsw_multigrid_refactor(context, self, matrix);
+}
+
 static gsw_status check_values(const void *self, gsw_context *context) {
     const gsw_multigrid *multigrid = self;
     GSW_REQUIRE(context, multigrid->usable, "multigrid holds no values: its last refactor failed");
@@ -332,6 +336,7 @@ gsw_status gsw_preconditioner_from_multigrid(gsw_context *context, gsw_multigrid
                                                .is_judged = is_judged,
                                                .judge = judge,
                                                .change = change,
+                                               .refill = refill,
                                                .check = check_values};
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, preconditioner, "preconditioner is NULL");

@@ -13,9 +13,15 @@ int gsw_is_answer(gsw_status status) {
 
 void gsw_candidate_drop(gsw_candidate *candidate) {
     gsw_preconditioner_destroy(candidate->inner);
-    gsw_multigrid_destroy(candidate->multigrid);
-    gsw_factor_destroy(candidate->factor);
     *candidate = (gsw_candidate){NULL, NULL, NULL};
+}
+
+static void free_factor(void *factor) {
+    gsw_factor_destroy(factor);
+}
+
+static void free_multigrid(void *multigrid) {
+    gsw_multigrid_destroy(multigrid);
 }
 
 /* Ends the creation of a candidate. */
@@ -41,6 +47,10 @@ gsw_status gsw_candidate_factor(gsw_context *context, const gsw_matrix *matrix,
     if (status == GSW_SUCCESS)
         status = gsw_preconditioner_from_factor(context, made->factor, &made->inner);
     if (status == GSW_SUCCESS)
+        made->inner->ops.destroy = free_factor;
+    else
+        gsw_factor_destroy(made->factor);
+    if (status == GSW_SUCCESS)
         status = gsw_context_synchronize(context); /* a bad pivot on a device is reported here */
     return settle(context, &quiet, status, refusal, made);
 }
@@ -53,34 +63,15 @@ gsw_status gsw_candidate_multigrid(gsw_context *context, const gsw_matrix *matri
     gsw_status status = gsw_multigrid_create(context, matrix, options, &made->multigrid);
     if (status == GSW_SUCCESS)
         status = gsw_preconditioner_from_multigrid(context, made->multigrid, &made->inner);
+    if (status == GSW_SUCCESS)
+        made->inner->ops.destroy = free_multigrid;
+    else
+        gsw_multigrid_destroy(made->multigrid);
     return settle(context, &quiet, status, refusal, made);
 }
 
-gsw_status gsw_candidate_refill(gsw_context *context, gsw_candidate *candidate,
-                                const gsw_matrix *matrix) {
-    if (candidate->multigrid != NULL)
-        return gsw_multigrid_refactor(context, candidate->multigrid, matrix);
-    if (candidate->factor == NULL)
-        return GSW_SUCCESS;
-    GSW_TRY(gsw_factor_refactor(context, candidate->factor, matrix, NULL));
-    return gsw_context_synchronize(context);
-}
-
-static void free_factor(void *factor) {
-    gsw_factor_destroy(factor);
-}
-
-static void free_multigrid(void *multigrid) {
-    gsw_multigrid_destroy(multigrid);
-}
-
-/* What the preconditioner applies is its own from now on. */
 gsw_preconditioner *gsw_candidate_give(gsw_candidate *candidate) {
     gsw_preconditioner *given = candidate->inner;
-    if (candidate->multigrid != NULL)
-        given->ops.destroy = free_multigrid;
-    else if (candidate->factor != NULL)
-        given->ops.destroy = free_factor;
     *candidate = (gsw_candidate){NULL, NULL, NULL};
     return given;
 }

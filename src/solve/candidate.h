@@ -1,4 +1,4 @@
-/* candidate.h: a preconditioner together with the factor or the hierarchy that it applies. */
+/* candidate.h: a preconditioner that owns the factor or the hierarchy that it applies. */
 #ifndef GSW_CANDIDATE_H
 #define GSW_CANDIDATE_H
 
@@ -6,9 +6,9 @@
 #include <gridsweep/preconditioner.h>
 
 typedef struct gsw_candidate {
-    gsw_factor *factor;
+    gsw_factor *factor; /* what it applies, if it is one, */
     gsw_multigrid *multigrid;
-    gsw_preconditioner *inner; /* NULL: none */
+    gsw_preconditioner *inner; /* which is NULL where there is none */
 } gsw_candidate;
 
 enum { GSW_REFUSAL = 512 };
@@ -25,14 +25,10 @@ gsw_status gsw_candidate_multigrid(gsw_context *context, const gsw_matrix *matri
                                    const gsw_multigrid_options *options, char refusal[GSW_REFUSAL],
                                    gsw_candidate *made);
 
-/* Gives new values. Errors: those of the object. */
-gsw_status gsw_candidate_refill(gsw_context *context, gsw_candidate *candidate,
-                                const gsw_matrix *matrix);
-
 /* Frees what it holds. */
 void gsw_candidate_drop(gsw_candidate *candidate);
 
-/* Gives the preconditioner away, which then owns its factor or hierarchy. */
+/* Gives the preconditioner away. */
 gsw_preconditioner *gsw_candidate_give(gsw_candidate *candidate);
 
 #endif

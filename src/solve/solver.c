@@ -15,6 +15,7 @@
 #include "core/quiet.h"
 #include "core/reserve.h"
 #include "core/sums.h"
+#include "krylov/preconditioner.h"
 #include "solver_state.h"
 #include "matrix/distributed_matrix.h"
 #include "matrix/stencil_facts.h"
@@ -22,17 +23,39 @@
 GSW_ENDS_WITH(gsw_solver_options, krylov);
 GSW_ENDS_WITH(gsw_solver_report, message);
 
+/* Makers of preconditioners; a failure that is an answer leaves its message in `refusal`. */
+static gsw_status no_precond(gsw_solver *s, char refusal[GSW_REFUSAL]) {
+    (void)s, (void)refusal;
+    return GSW_SUCCESS;
+}
+
+static gsw_status make_factor(gsw_solver *s, char refusal[GSW_REFUSAL]);
+
+static gsw_status make_multigrid(gsw_solver *s, char refusal[GSW_REFUSAL]) {
+    gsw_multigrid_options options = s->multigrid;
+    if (options.smoother == GSW_SMOOTHER_AUTO && s->choice.reason == GSW_REASON_CYCLE &&
+        !s->tried.indefinite)
+        options.smoother = GSW_SMOOTHER_ILU0; /* trial cycles with another one gained little */
+    return gsw_candidate_multigrid(s->context, &s->matrix, &options, refusal, &s->candidate);
+}
+
 static const struct {
     const char *name;
-    int kind; /* a gsw_factor_kind, or -1 */
-} preconds[GSW_PRECONDS] = {[GSW_PRECOND_AUTO] = {"auto", -1},
-                            [GSW_PRECOND_NONE] = {"none", -1},
-                            [GSW_PRECOND_JACOBI] = {"jacobi", GSW_JACOBI},
-                            [GSW_PRECOND_SSOR] = {"ssor", GSW_SSOR},
-                            [GSW_PRECOND_DILU] = {"dilu", GSW_DILU},
-                            [GSW_PRECOND_ILU0] = {"ilu0", GSW_ILU0},
-                            [GSW_PRECOND_IC0] = {"ic0", GSW_IC0},
-                            [GSW_PRECOND_MULTIGRID] = {"mg", -1}};
+    gsw_status (*make)(gsw_solver *s, char refusal[GSW_REFUSAL]); /* s->candidate, for s->precond */
+    int kind; /* of make_factor: a gsw_factor_kind; else -1 */
+} preconds[GSW_PRECONDS] = {[GSW_PRECOND_AUTO] = {"auto", no_precond, -1},
+                            [GSW_PRECOND_NONE] = {"none", no_precond, -1},
+                            [GSW_PRECOND_JACOBI] = {"jacobi", make_factor, GSW_JACOBI},
+                            [GSW_PRECOND_SSOR] = {"ssor", make_factor, GSW_SSOR},
+                            [GSW_PRECOND_DILU] = {"dilu", make_factor, GSW_DILU},
+                            [GSW_PRECOND_ILU0] = {"ilu0", make_factor, GSW_ILU0},
+                            [GSW_PRECOND_IC0] = {"ic0", make_factor, GSW_IC0},
+                            [GSW_PRECOND_MULTIGRID] = {"mg", make_multigrid, -1}};
+
+static gsw_status make_factor(gsw_solver *s, char refusal[GSW_REFUSAL]) {
+    return gsw_candidate_factor(s->context, &s->matrix, &s->factor,
+                                (gsw_factor_kind)preconds[s->precond].kind, refusal, &s->candidate);
+}
 
 const char *gsw_precond_name(gsw_precond precond) {
     return (unsigned)precond < GSW_PRECONDS ? preconds[precond].name : "unknown";
@@ -85,23 +108,12 @@ static gsw_precond precond_of(const gsw_candidate *candidate) {
 /* Makes a preconditioner, and drops the present one. */
 static gsw_status make(gsw_solver *s, gsw_precond precond) {
     const double begin = gsw_seconds_now();
-    gsw_context *context = s->context;
     char refusal[GSW_REFUSAL];
-    gsw_status status = GSW_SUCCESS;
-    gsw_multigrid_options multigrid = s->multigrid;
-    if (multigrid.smoother == GSW_SMOOTHER_AUTO && s->choice.reason == GSW_REASON_CYCLE &&
-        !s->tried.indefinite)
-        multigrid.smoother = GSW_SMOOTHER_ILU0; /* trial cycles with another one gained little */
     gsw_candidate_drop(&s->candidate);
-    if (precond == GSW_PRECOND_MULTIGRID)
-        status = gsw_candidate_multigrid(context, &s->matrix, &multigrid, refusal, &s->candidate);
-    else if (precond != GSW_PRECOND_NONE)
-        status =
-            gsw_candidate_factor(context, &s->matrix, &s->factor,
-                                 (gsw_factor_kind)preconds[precond].kind, refusal, &s->candidate);
     s->precond = precond;
+    const gsw_status status = preconds[precond].make(s, refusal);
     s->report.setup_ms += 1e3 * (gsw_seconds_now() - begin);
-    return gsw_is_answer(status) ? gsw_fail(context, status, "%s", refusal) : status;
+    return gsw_is_answer(status) ? gsw_fail(s->context, status, "%s", refusal) : status;
 }
 
 /* Chooses what the options leave open. */
@@ -355,7 +367,8 @@ gsw_status gsw_solver_update(gsw_context *context, gsw_solver *solver, const gsw
     solver->usable = 0;
     const int named = solver->wanted.precond != GSW_PRECOND_AUTO;
     const gsw_quiet quiet = gsw_quiet_begin(context);
-    gsw_status status = gsw_candidate_refill(context, &solver->candidate, &solver->matrix);
+    gsw_preconditioner *M = solver->candidate.inner;
+    gsw_status status = M ? M->ops.refill(M->self, context, &solver->matrix) : GSW_SUCCESS;
     gsw_quiet_end(context, &quiet, !named);
     if (status != GSW_SUCCESS && !named) /* such as values that are no longer symmetric */
         status = choose(solver);
