@@ -26,7 +26,7 @@ constexpr int32_t RESERVED_SHARED = 2048;
 constexpr int32_t STAGES_FOR_TWO = 3;
 constexpr int32_t PENCILS_FOR_TWO = 4;
 
-/* Lines of so many points, or fewer, are short: see brief_kernel(). */
+/* Lines of so many points, or fewer, are short: see two_block_kernel(). */
 constexpr int32_t SHORT_LINE = 16;
 
 /* Chunks in flight that a block with several right-hand sides needs at least. Its chunks take
@@ -141,7 +141,7 @@ bool has_constant_lines(const gsw_factor *factor) {
 /* The kernel for sweeps of one right-hand side that have two blocks on a multiprocessor for a
  * reason of their own; NULL: none. Pencils with short lines spend most of their time beginning.
  * Constant coefficients are not waited for, so that one block cannot use up a multiprocessor. */
-const void *brief_kernel(const gsw_cuda *cuda, const gsw_factor *factor) {
+const void *two_block_kernel(const gsw_cuda *cuda, const gsw_factor *factor) {
     if (!allows_two_blocks(cuda, factor) || factor->options.factor_type != GSW_F64 ||
         gsw_cuda_is_remote(factor))
         return NULL;
@@ -158,7 +158,7 @@ bool two_blocks(const gsw_cuda *cuda, const gsw_factor *factor, bool pivots) {
     const bool quick =
         factor->options.factor_type == GSW_F32 &&
         (factor->packed->view[0].members > 1 || factor->options.vector_type == GSW_F64);
-    return ((quick || pivots) && allows_two_blocks(cuda, factor)) || brief_kernel(cuda, factor);
+    return ((quick || pivots) && allows_two_blocks(cuda, factor)) || two_block_kernel(cuda, factor);
 }
 
 /* Cuts the rings of a sweep, and chooses how its receivers poll. False where they do not fit.
@@ -295,7 +295,7 @@ void make_plan(const gsw_cuda *cuda, const gsw_factor *factor, int part, int32_t
         (int32_t)(gsw_record_values(view) * (int64_t)gsw_dtype_size(factor->options.factor_type));
     plan->diagonal = view->diagonal;
     plan->shared = view->shared;
-    plan->constant_lines = rhs == 1 && has_constant_lines(factor) && brief_kernel(cuda, factor);
+    plan->constant_lines = rhs == 1 && has_constant_lines(factor) && two_block_kernel(cuda, factor);
     for (int p = 0; p < 2; p++)
         for (int32_t j = 0; j < view->tiles.part[p].count; j++)
             if (plan->reach < abs(view->tiles.part[p].offset[j].dx))
@@ -489,8 +489,8 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on CUDA cannot hold lines of %lld points", (long long)t->nx);
     GSW_TRY(gsw_cuda_allow_shared(context, kernel_of(factor, false), "the sweep"));
-    if (brief_kernel(cuda, factor))
-        GSW_TRY(gsw_cuda_allow_shared(context, brief_kernel(cuda, factor), "the sweep"));
+    if (two_block_kernel(cuda, factor))
+        GSW_TRY(gsw_cuda_allow_shared(context, two_block_kernel(cuda, factor), "the sweep"));
     return open_area(context, factor, 1, 1, &packed->area[AREA_OF_1]);
 }
 
@@ -541,8 +541,8 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
         GSW_TRY(open_several(context, factor, &together));
     const gsw_sweep_area *area =
         &packed->area[together ? area_for(cuda, factor, count) : AREA_OF_1];
-    const void *brief = area->rhs == 1 ? brief_kernel(cuda, factor) : NULL;
-    const void *kernel = brief ? brief : kernel_of(factor, area->rhs > 1);
+    const void *own = area->rhs == 1 ? two_block_kernel(cuda, factor) : NULL;
+    const void *kernel = own ? own : kernel_of(factor, area->rhs > 1);
     const unsigned threads = threads_of(cuda, area->rhs);
     sweep_plan plan;
     int32_t shared;

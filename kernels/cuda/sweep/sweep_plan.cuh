@@ -143,13 +143,11 @@ struct sweep_plan {
      * sweep order, as b; factor NULL: 1. */
     const double *add, *factor;
     double *z;
-    /* Coefficients that repeat. */
+    /* Coefficients that repeat. `constant_lines`: the kernel is one for lines whose points have the
+     * same coefficients, but for the `reach` ones at both ends. */
     const int32_t *shared; /* see gsw_packed_view */
-    int32_t
-        constant_lines; /* points of a line that are `reach` or more from its ends have the same */
-    int32_t reach;      /* coefficients, and the kernel is one for these: */
-    int32_t kept_begin; /* chunks kept_begin..kept_end-1 have the records of the chunk before */
-    int32_t kept_end;   /* them; equal numbers: there are none */
+    int32_t constant_lines, reach;
+    int32_t kept_begin, kept_end; /* chunks that have the records of the one before them */
 };
 
 /* Bytes of one right-hand side in a row of the rings. */

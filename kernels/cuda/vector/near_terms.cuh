@@ -201,12 +201,12 @@ __device__ __forceinline__ void near_lines(const near_terms<Coefficient> &terms,
     }
     for (int32_t first = 0; first < terms.batches * batch; first += batch) {
         Value a[batch] = {}, neighbour[batch][lines];
+        /* A load without need is cheaper than a branch, and all are under way together. */
 #pragma unroll
         for (int k = 0; k < batch; k++) {
             const int32_t e = first + k;
             if (terms.needed[e] != NOTHING_HAS)
                 a[k] = static_cast<Value>(terms.values[e][px + pz * terms.step_z]);
-                /* A load without need is cheaper than a branch; and all are under way together. */
 #pragma unroll
             for (int l = 0; l < lines; l++) {
                 const bool has = (lacked[l] & terms.needed[e]) == 0;
