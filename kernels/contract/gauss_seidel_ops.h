@@ -1,5 +1,5 @@
-/* gauss_seidel_ops.h: how a backend smooths a level of multigrid by Gauss-Seidel in natural order: an
- * object for each level, of a kind that is a table. Matrices are stencil arrays in the backend's
+/* gauss_seidel_ops.h: how a backend smooths a level of multigrid by Gauss-Seidel in natural order:
+ * an object for each level, of a kind that is a table. Matrices are stencil arrays in the backend's
  * memory; those of steps, and b and x, are of the type that open was given. */
 #ifndef GSW_GAUSS_SEIDEL_OPS_H
 #define GSW_GAUSS_SEIDEL_OPS_H
