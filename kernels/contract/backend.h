@@ -65,6 +65,9 @@ typedef struct gsw_split {
 /* Notes the grid and the stencil of a factor whose options are set. */
 void gsw_factor_name_system(gsw_factor *made, const gsw_matrix *matrix);
 
+/* Closes a factor that was opened, or not yet, and frees it; NULL is allowed. */
+void gsw_packed_close(gsw_factor *factor);
+
 /* Whether values may come to a factor that its type does not hold (pivot.h): it is in fp32. LOWER,
  * UPPER and LU take values that are in fp32 already, with any diagonal. `upper` may be NULL. */
 int gsw_factor_narrows(const gsw_factor *factor, const gsw_matrix *matrix, const gsw_matrix *upper);

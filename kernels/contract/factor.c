@@ -1,6 +1,8 @@
 /* factor.c: what a factor is of, the status of a factorisation, and its message. */
+#include <stdlib.h>
 #include "contract/backend.h"
 #include "common/csr.h"
+#include "contract/context.h"
 #include "contract/error.h"
 #include "contract/row.h"
 
@@ -14,6 +16,14 @@ void gsw_factor_name_system(gsw_factor *made, const gsw_matrix *matrix) {
                                    .grid = matrix->grid,
                                    .stencil = matrix->stencil,
                                    .first_bad_row = -1};
+}
+
+void gsw_packed_close(gsw_factor *factor) {
+    if (!factor)
+        return;
+    if (factor->packed)
+        factor->context->ops->factor->close(factor->context, factor);
+    free(factor);
 }
 
 int gsw_factor_narrows(const gsw_factor *factor, const gsw_matrix *matrix,

@@ -13,12 +13,6 @@ struct gsw_gauss_seidel {
     gsw_factor *factor[2]; /* D + L and D + U; with `both` SSOR's, and NULL */
 };
 
-static void close_factor(gsw_context *context, gsw_factor *factor) {
-    if (factor && factor->packed)
-        context->ops->factor->close(context, factor);
-    free(factor);
-}
-
 static gsw_status open_factor(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                               gsw_factor_kind kind, int64_t section, int64_t *bytes,
                               gsw_factor **factor) {
@@ -143,9 +137,10 @@ gsw_status gsw_packed_gs_ascend(gsw_context *context, gsw_gauss_seidel *g,
 }
 
 void gsw_packed_gs_close(gsw_context *context, gsw_gauss_seidel *g) {
+    (void)context;
     if (!g)
         return;
-    close_factor(context, g->factor[1]);
-    close_factor(context, g->factor[0]);
+    gsw_packed_close(g->factor[1]);
+    gsw_packed_close(g->factor[0]);
     free(g);
 }

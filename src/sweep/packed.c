@@ -180,11 +180,3 @@ gsw_status gsw_packed_solve(gsw_context *context, gsw_factor *factor, int64_t co
                ? context->ops->factor->sweep(context, factor, 1, count, x, ldx, x, ldx)
                : GSW_SUCCESS;
 }
-
-void gsw_packed_close(gsw_factor *factor) {
-    if (!factor)
-        return;
-    if (factor->packed)
-        factor->context->ops->factor->close(factor->context, factor);
-    free(factor);
-}

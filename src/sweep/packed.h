@@ -37,7 +37,4 @@ gsw_status gsw_packed_take(gsw_context *context, gsw_factor *factor, const gsw_m
 gsw_status gsw_packed_solve(gsw_context *context, gsw_factor *factor, int64_t count, const void *b,
                             int64_t ldb, void *x, int64_t ldx);
 
-/* NULL is allowed. */
-void gsw_packed_close(gsw_factor *factor);
-
 #endif
