@@ -160,6 +160,8 @@ typedef struct gsw_krylov_options {
                                          fp64; it must not overlap x */
     gsw_monitor_many_fn monitor_many; /* in place of `monitor`, with monitor_user */
     int64_t eisenstat;                /* a gsw_eisenstat */
+    int64_t keep_inactive;            /* of a matrix with a mask: 0: x becomes 0 at inactive points;
+                                         1: x stays there as it is */
 } gsw_krylov_options;
 
 /* The library fills `size` bytes. residual, recurrence and rounding are NaN if they could not be

@@ -100,7 +100,21 @@ typedef struct gsw_matrix {
     gsw_stencil_array array;  /* where format is GSW_FORMAT_STENCIL */
     gsw_partition *partition; /* NULL: the arrays hold the whole grid; else the rows of the own box
                                  (partition.h) */
+    const uint8_t *active;    /* one byte per point; NULL: all points are active */
 } gsw_matrix;
+
+/* MASKS. Points whose byte in `active` is 0 are inactive: land in an ocean, rock in a reservoir.
+ * Set the member after the matrix has been made. The array is in the context's memory, like the
+ * others.
+ *
+ * An inactive point takes no equation. Nothing of its row is used, and of vectors no value there,
+ * so NaN is allowed in both. A coupling from an active point to an inactive one counts as none; the
+ * diagonal stays as given. Results are 0 at inactive points. At active points they are those of the
+ * smaller system of the active points alone, in the same order.
+ *
+ * A factor, a hierarchy, a solver, an operator and a stencil loop copy the mask and the matrix when
+ * they take it: they do not see later changes of the arrays, and need memory for the copy. Kind LU
+ * takes the mask of its lower matrix. A matrix on several processes has no mask yet. */
 
 /* These two fill *matrix from its parts: use the first for CSR, the second for one array per
  * offset. Missing entries of a CSR count as zeros; NaN and infinity do not travel along them in a
@@ -188,6 +202,7 @@ gsw_status gsw_matrix_remark(gsw_context *context, const gsw_matrix *matrix, cha
 /* Copies a part of a matrix to a CSR in newly allocated host arrays: columns ascend, base 0. From
  * stencil arrays every coupling inside the grid becomes an entry, also a zero. From a CSR the copy
  * holds the entries of that part unchanged, except zeros outside the stencil: these are left out.
+ * With a mask the rows of inactive points are those of the identity, and couplings to them zeros.
  * The diagonal belongs to every part. The arrays of
  * `matrix` are host arrays, too. Free the copy with gsw_csr_free().
  * Errors: INVALID_ARGUMENT, OVERFLOW (int32 indices too small), OUT_OF_MEMORY. */

@@ -43,8 +43,8 @@ gsw_status gsw_memory_download(gsw_context *context, void *to_host, const void *
 GSW_API
 gsw_status gsw_memory_set(gsw_context *context, void *pointer, int value, size_t bytes);
 
-/* Copies the arrays of a matrix from host memory into newly allocated backend memory, and fills
- * *matrix with a view of the copies. It copies with the CPU backend as well. Release it with
+/* Copies the arrays of a matrix, its mask included, from host memory into newly allocated backend
+ * memory, and fills *matrix with a view of the copies. It copies with the CPU backend as well. Release it with
  * gsw_matrix_release(). On failure *matrix is {0}.
  * Errors: INVALID_ARGUMENT, OVERFLOW, OUT_OF_MEMORY, DEVICE. */
 GSW_API

@@ -15,6 +15,7 @@
 
 struct gsw_relax_ops; /* relax_ops.h */
 struct gsw_packed;    /* a factor's packed storage: private to the backend */
+struct gsw_masked;    /* masked.h */
 
 /* A factor as the library keeps it. */
 struct gsw_factor {
@@ -46,6 +47,9 @@ struct gsw_factor {
 
     /* A dealt factor (slab_ops.h), which has no ghosts; NULL: it is not. */
     const gsw_deal *deal;
+
+    /* The mask of its matrix, for vectors; NULL: there is none. */
+    struct gsw_masked *masked;
 
     /* On several processes: what does the work, and `packed` is NULL. The backend does not see such
      * a factor. */
@@ -165,6 +169,28 @@ typedef struct gsw_matrix_ops {
     int packs_faster;
 } gsw_matrix_ops;
 
+/* Points that take no part: `active` has one byte per point, in the backend's memory. Arrays are
+ * stencil arrays of all points. DEFAULT in host memory: gsw_host_mask_ops. */
+typedef struct gsw_mask_ops {
+    /* y_i = x_i at active points; z_i at the others, or 0 where z is NULL. y may be x or z. */
+    gsw_status (*select)(gsw_context *context, gsw_dtype type, int64_t n, const uint8_t *active,
+                         const void *x, const void *z, void *y);
+
+    /* A copy of a mask, as zeros and ones. */
+    gsw_status (*take)(gsw_context *context, int64_t n, const uint8_t *active, uint8_t *copy);
+
+    /* Changes arrays of matrix's grid and stencil, of `type`: couplings from and to inactive points
+     * become zeros, and rows of inactive points those of the identity. matrix->active is the mask.
+     * An array may be NULL. */
+    gsw_status (*cut)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                      void *const *arrays);
+
+    /* After cut, in fp64: couples inactive points weakly to their neighbours (common/mask.h).
+     * `nearest`: room for one number per point. */
+    gsw_status (*extend)(gsw_context *context, const gsw_matrix *matrix, int64_t *nearest,
+                         double *const *arrays);
+} gsw_mask_ops;
+
 /* The operations of the Krylov methods between products and solves. */
 typedef struct gsw_krylov_ops {
     /* See krylov_passes.h. The state is in the backend's memory, and so are the vectors, but not
@@ -250,6 +276,7 @@ typedef struct gsw_backend_ops {
     const gsw_memory_ops *memory;
     const gsw_vector_ops *vector;
     const gsw_matrix_ops *matrix;
+    const gsw_mask_ops *mask;
     const gsw_krylov_ops *krylov;
     const gsw_factor_ops *factor;
     const gsw_split_ops *split;

@@ -378,6 +378,9 @@ gsw_status gsw_matrix_check_kind(gsw_context *context, const gsw_matrix *matrix)
 
 gsw_status gsw_matrix_check_place(gsw_context *context, const gsw_matrix *matrix) {
     GSW_TRY(gsw_matrix_check_kind(context, matrix));
+    const gsw_vector mask = {.name = "active", .data = matrix->active};
+    if (matrix->active != NULL)
+        GSW_TRY(gsw_check_place(context, &mask, 1));
     if (matrix->format == GSW_FORMAT_CSR) {
         const gsw_csr *csr = &matrix->csr;
         const gsw_vector arrays[] = {{.name = "csr: row_ptr", .data = csr->row_ptr},

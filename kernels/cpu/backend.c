@@ -446,6 +446,7 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .memory = &memory,
         .vector = &vector,
         .matrix = &matrix,
+        .mask = &gsw_host_mask_ops,
         .krylov = &krylov,
         .factor = &factor,
         .split = &split,

@@ -14,6 +14,7 @@
 #include "cuda/factor/pack.cuh"
 #include "cuda/sweep/slab.cuh"
 #include "cuda/relax/relax.cuh"
+#include "cuda/vector/mask.cuh"
 #include "cuda/vector/spmv.cuh"
 #include "cuda/device/sums.cuh"
 #include "cuda/vector/vector.cuh"
@@ -513,6 +514,13 @@ static const gsw_matrix_ops matrix_ops = {
     .packs_faster = 1,
 };
 
+static const gsw_mask_ops mask_ops = {
+    .select = entry<gsw_cuda_select>::call,
+    .take = entry<gsw_cuda_take_mask>::call,
+    .cut = entry<gsw_cuda_cut>::call,
+    .extend = entry<gsw_cuda_extend>::call,
+};
+
 static const gsw_krylov_ops krylov_ops = {
     .pass = entry<gsw_cuda_krylov_pass>::call,
     .multiply_pass = entry<gsw_cuda_multiply_pass>::call,
@@ -545,6 +553,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .memory = &memory_ops,
         .vector = &vector_ops,
         .matrix = &matrix_ops,
+        .mask = &mask_ops,
         .krylov = &krylov_ops,
         .factor = &factor_ops,
         .split = &split_ops,

@@ -52,15 +52,16 @@ gsw_status gsw_memory_set(gsw_context *context, void *pointer, int value, size_t
 
 /* ---- matrices ---- */
 
-/* A copy of `count` values in backend memory. *copy does not change on failure. */
+/* A copy of `count` values in backend memory, with room for `more` bytes after it. *copy does not
+ * change on failure. */
 static gsw_status upload_array(gsw_context *context, const void *from_host, int64_t count,
-                               size_t size, const void **copy) {
+                               size_t size, int64_t more, const void **copy) {
     size_t bytes;
     void *made;
-    if (!gsw_mul_size((size_t)count, size, &bytes))
+    if (!gsw_mul_size((size_t)count, size, &bytes) || bytes > SIZE_MAX - (size_t)more)
         return gsw_fail(context, GSW_ERROR_OVERFLOW, "an array of %lld values exceeds 64-bit sizes",
                         (long long)count);
-    GSW_TRY(gsw_memory_alloc(context, bytes, &made));
+    GSW_TRY(gsw_memory_alloc(context, bytes + (size_t)more, &made));
     gsw_status status = gsw_memory_upload(context, made, from_host, bytes);
     if (status == GSW_SUCCESS)
         *copy = made;
@@ -69,18 +70,37 @@ static gsw_status upload_array(gsw_context *context, const void *from_host, int6
     return status;
 }
 
-/* `matrix` holds a view without arrays. This fills them in one by one. */
-static gsw_status upload_csr(gsw_context *context, const gsw_csr *from, gsw_csr *to) {
+/* Copies a mask behind an array of `bytes` bytes: so it is freed with that, and a mask that is the
+ * user's own never is. */
+static gsw_status upload_mask(gsw_context *context, const gsw_matrix *from, int64_t points,
+                              const void *array, size_t bytes, gsw_matrix *to) {
+    if (from->active == NULL)
+        return GSW_SUCCESS;
+    to->active = (const uint8_t *)array + bytes;
+    return gsw_memory_upload(context, (void *)(uintptr_t)to->active, from->active, (size_t)points);
+}
+
+/* `to` holds a view without arrays. This fills them in one by one. */
+static gsw_status upload_csr(gsw_context *context, const gsw_matrix *view, gsw_matrix *made) {
+    const gsw_csr *from = &view->csr;
+    gsw_csr *to = &made->csr;
     const size_t index = gsw_itype_size(from->index_type);
-    GSW_TRY(upload_array(context, from->row_ptr, from->rows + 1, index, &to->row_ptr));
-    GSW_TRY(upload_array(context, from->columns, from->nonzeros, index, &to->columns));
-    return upload_array(context, from->values, from->nonzeros, gsw_dtype_size(from->value_type),
+    const int64_t mask = view->active != NULL ? from->rows : 0;
+    GSW_TRY(upload_array(context, from->row_ptr, from->rows + 1, index, mask, &to->row_ptr));
+    GSW_TRY(upload_mask(context, view, mask, to->row_ptr, (size_t)(from->rows + 1) * index, made));
+    GSW_TRY(upload_array(context, from->columns, from->nonzeros, index, 0, &to->columns));
+    return upload_array(context, from->values, from->nonzeros, gsw_dtype_size(from->value_type), 0,
                         &to->values);
 }
 
 static gsw_status upload_stencil(gsw_context *context, const gsw_matrix *from, gsw_matrix *to) {
-    const int32_t count = from->stencil.count;
+    const int32_t count = from->stencil.count, center = from->stencil.center;
+    const int64_t length = gsw_array_values(from);
+    const size_t size = gsw_dtype_size(from->array.value_type);
+    const int64_t mask = from->active != NULL ? from->grid.nx * from->grid.ny * from->grid.nz : 0;
     const void **values;
+    GSW_REQUIRE(context, mask == 0 || from->array.values[center] != NULL,
+                "array: a matrix with a mask needs an array for its diagonal");
     GSW_TRY(gsw_alloc(context, (size_t)count, sizeof *values, "the pointers to stencil arrays",
                       (void **)&values));
     for (int32_t e = 0; e < count; e++)
@@ -89,10 +109,10 @@ static gsw_status upload_stencil(gsw_context *context, const gsw_matrix *from, g
     for (int32_t e = 0; e < count; e++) {
         if (from->array.values[e] == NULL)
             continue;
-        GSW_TRY(upload_array(context, from->array.values[e], gsw_array_values(from),
-                             gsw_dtype_size(from->array.value_type), &values[e]));
+        GSW_TRY(upload_array(context, from->array.values[e], length, size, e == center ? mask : 0,
+                             &values[e]));
     }
-    return GSW_SUCCESS;
+    return upload_mask(context, from, mask, values[center], (size_t)length * size, to);
 }
 
 gsw_status gsw_matrix_upload(gsw_context *context, const gsw_matrix *host, gsw_matrix *matrix) {
@@ -106,8 +126,9 @@ gsw_status gsw_matrix_upload(gsw_context *context, const gsw_matrix *host, gsw_m
     gsw_matrix made = *host;
     made.csr.row_ptr = made.csr.columns = made.csr.values = NULL;
     made.array.values = NULL;
+    made.active = NULL;
     if (host->format == GSW_FORMAT_CSR)
-        GSW_TRY_GOTO(upload_csr(context, &host->csr, &made.csr), cleanup);
+        GSW_TRY_GOTO(upload_csr(context, host, &made), cleanup);
     else
         GSW_TRY_GOTO(upload_stencil(context, host, &made), cleanup);
     *matrix = made;

@@ -8,7 +8,7 @@
 #include "krylov_driver.h"
 #include "space/partition.h"
 
-GSW_ENDS_WITH(gsw_krylov_options, eisenstat);
+GSW_ENDS_WITH(gsw_krylov_options, keep_inactive);
 GSW_ENDS_WITH(gsw_krylov_result, rounding);
 
 #define DEFAULT_RTOL       1e-8
@@ -61,6 +61,8 @@ static gsw_status resolve_options(gsw_context *context, const gsw_krylov_options
                 options->eisenstat >= GSW_EISENSTAT_AUTO &&
                     options->eisenstat <= GSW_EISENSTAT_ALWAYS,
                 "eisenstat %lld is unknown", (long long)options->eisenstat);
+    GSW_REQUIRE(context, options->keep_inactive == 0 || options->keep_inactive == 1,
+                "keep_inactive is %lld; it must be 0 or 1", (long long)options->keep_inactive);
     GSW_REQUIRE(context, options->monitor == NULL || options->monitor_many == NULL,
                 "monitor and monitor_many are both given");
     if (options->rtol == 0 && options->atol == 0)

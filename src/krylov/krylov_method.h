@@ -22,6 +22,7 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "matrix/distributed_matrix.h"
+#include "matrix/masked.h"
 #include "preconditioner.h"
 
 typedef struct gsw_krylov_run gsw_krylov_run;
@@ -34,9 +35,10 @@ struct gsw_operator {
     int64_t points;
     gsw_apply_fn apply; /* NULL: the matrix is used */
     void *user;
-    gsw_distributed_matrix *shared; /* of several processes: apply() multiplies with it */
-    gsw_matrix matrix;
+    gsw_distributed_matrix *shared;      /* of several processes: apply() multiplies with it */
+    gsw_matrix matrix;                   /* without inactive points */
     const void *arrays[GSW_STENCIL_MAX]; /* of the matrix, where it has stencil arrays */
+    gsw_masked masked;                   /* the mask, and the matrix's copy */
 };
 
 /* Refuses NULL and an operator of another context. */

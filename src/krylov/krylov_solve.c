@@ -37,8 +37,9 @@ typedef struct solver {
     gsw_krylov_system *form; /* in which each system begins; NULL: it does not apply */
     gsw_krylov_system *now;  /* the one that the queue runs */
     gsw_krylov_run common;   /* what all runs of the user's systems begin with */
-    double *memory;          /* of the work vectors */
-    int64_t begun;           /* systems that have begun */
+    double *memory;          /* of the work vectors, */
+    double *of_mask; /* and of those of a mask, for each member: b, and x0 where it is kept */
+    int64_t begun;   /* systems that have begun */
     gsw_krylov_member members[GSW_KRYLOV_SYSTEMS];
     int width; /* of them that are used; 1 where there is a form */
     gsw_krylov_queue queue;
@@ -131,6 +132,11 @@ static gsw_status judge(gsw_krylov_member *m, gsw_status status, gsw_krylov_next
 
 /* ---- vectors ---- */
 
+/* Vectors of a member for a mask. */
+static int mask_vectors(const solver *s) {
+    return s->job->op->masked.active == NULL ? 0 : s->job->options.keep_inactive ? 2 : 1;
+}
+
 /* The run that a system's method begins with, for the count of its vectors. */
 static int64_t vectors_of(const solver *s, const gsw_krylov_system *system) {
     gsw_krylov_run run = s->common;
@@ -148,6 +154,7 @@ static gsw_status allocate_vectors(solver *s) {
     void *memory;
     if (s->form != NULL && vectors_of(s, s->form) + s->form->vectors > count)
         count = vectors_of(s, s->form) + s->form->vectors;
+    count += s->width * mask_vectors(s);
     common->spacing = gsw_krylov_spacing(common->n);
     common->stride = s->width * common->spacing;
     if (!gsw_mul_size((size_t)common->spacing, sizeof(double), &bytes) ||
@@ -158,6 +165,7 @@ static gsw_status allocate_vectors(solver *s) {
     GSW_TRY(common->context->ops->memory->reserve(common->context, bytes + scalars, &memory));
     s->memory = memory;
     common->null_sums = s->memory + count * common->spacing;
+    s->of_mask = common->null_sums - s->width * mask_vectors(s) * common->spacing;
     return GSW_SUCCESS;
 }
 
@@ -210,6 +218,35 @@ static void take_next(solver *s, gsw_krylov_member *m) {
         .size = sizeof m->result, .residual = NAN, .recurrence = NAN, .rounding = NAN};
 }
 
+static double *mask_vector(const solver *s, const gsw_krylov_member *m, int which) {
+    return s->of_mask + (m - s->members + which * s->width) * s->common.spacing;
+}
+
+/* With a mask: takes b and x0 without what they hold at inactive points. */
+static gsw_status mask_system(const solver *s, gsw_krylov_member *m) {
+    gsw_context *context = s->common.context;
+    const gsw_masked *masked = &s->job->op->masked;
+    gsw_krylov_run *run = &m->user;
+    if (masked->active == NULL)
+        return GSW_SUCCESS;
+    if (s->job->options.keep_inactive)
+        GSW_TRY(context->ops->vector->copy(context, run->n, run->x, mask_vector(s, m, 1)));
+    GSW_TRY(gsw_masked_vector(context, masked, GSW_F64, run->n, run->b, mask_vector(s, m, 0)));
+    run->b = mask_vector(s, m, 0);
+    return gsw_masked_vector(context, masked, GSW_F64, run->n, run->x, run->x);
+}
+
+/* At the end: x at inactive points is 0, or what it was. */
+static gsw_status unmask_system(const solver *s, const gsw_krylov_member *m) {
+    const gsw_masked *masked = &s->job->op->masked;
+    const gsw_krylov_run *run = &m->user;
+    const double *others = s->job->options.keep_inactive ? mask_vector(s, m, 1) : NULL;
+    return masked->active == NULL
+               ? GSW_SUCCESS
+               : run->context->ops->mask->select(run->context, GSW_F64, run->n, masked->active,
+                                                 run->x, others, run->x);
+}
+
 /* Gives the result of a system that has ended. */
 static void finish(solver *s, gsw_krylov_member *m, gsw_status status) {
     const gsw_krylov_job *job = s->job;
@@ -224,6 +261,8 @@ static void finish(solver *s, gsw_krylov_member *m, gsw_status status) {
     /* An operator can fail while the reason for a stagnation is sought. */
     result->stagnated = result->stagnated && status == GSW_ERROR_NOT_CONVERGED;
     gsw_krylov_forget(run);
+    const gsw_status unmasked = unmask_system(s, m);
+    status = status == GSW_SUCCESS ? unmasked : status;
     result->status = status;
     result->solve_ms = 1e3 * (gsw_seconds_now() - job->begin);
     gsw_result_give(gsw_krylov_result_of(job, run->number), result, sizeof *result);
@@ -269,7 +308,9 @@ static gsw_status refill(solver *s, int place, gsw_krylov_member *m) {
     while (s->begun < s->job->count && ended) {
         gsw_krylov_next next = GSW_NEXT_END;
         take_next(s, m);
-        const gsw_status status = s->now->enter(s->now, m, &next);
+        gsw_status status = mask_system(s, m);
+        if (status == GSW_SUCCESS)
+            status = s->now->enter(s->now, m, &next);
         GSW_TRY(go_on(s, place, m, status, next, &ended));
     }
     return ended && place < s->queue.count ? gsw_krylov_queue_remove(&s->queue, place)

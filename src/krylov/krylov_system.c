@@ -99,11 +99,20 @@ static gsw_status project(gsw_krylov_run *run, double *v) {
 
 /* Scales the null vector to length 1, into `v`. */
 static gsw_status make_null_vector(gsw_krylov_run *run, double *v) {
+    const gsw_masked *masked = &run->system->op->masked;
     const double *given = run->options.null_vector;
     double length, points = (double)run->n;
     GSW_TRY(gsw_krylov_sum(run, 1, &points));
-    if (run->options.nullspace == GSW_NULLSPACE_CONSTANT)
+    if (run->options.nullspace == GSW_NULLSPACE_CONSTANT && masked->active == NULL)
         return run->context->ops->vector->fill(run->context, run->n, 1 / sqrt(points), v);
+    if (run->options.nullspace == GSW_NULLSPACE_CONSTANT) {
+        GSW_TRY(run->context->ops->vector->fill(run->context, run->n, 1, v));
+        given = v;
+    }
+    if (masked->active != NULL) {
+        GSW_TRY(gsw_masked_vector(run->context, masked, GSW_F64, run->n, given, v));
+        given = v;
+    }
     GSW_TRY(gsw_krylov_norm(run, given, &length));
     GSW_REQUIRE(run->context, isfinite(length) && length > 0,
                 "null_vector has the length %g; it must be finite and not zero, and its square "

@@ -8,6 +8,7 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "core/callback.h"
+#include "core/reserve.h"
 #include "krylov_method.h"
 
 /* Creates an operator without a matrix or callback. */
@@ -60,9 +61,16 @@ gsw_status gsw_operator_from_matrix(gsw_context *context, const gsw_matrix *matr
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(gsw_matrix_check_place(context, matrix));
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
-    GSW_TRY(create(context, points, op));
-    gsw_operator *made = *op;
-    gsw_matrix_keep(matrix, &made->matrix, made->arrays);
+    gsw_operator *made;
+    gsw_matrix plain;
+    GSW_TRY(create(context, points, &made));
+    const gsw_status status = gsw_masked_take(context, matrix, &made->masked, &plain);
+    if (status != GSW_SUCCESS) {
+        gsw_operator_destroy(made);
+        return status;
+    }
+    gsw_matrix_keep(&plain, &made->matrix, made->arrays);
+    *op = made;
     return GSW_SUCCESS;
 }
 
@@ -91,13 +99,24 @@ gsw_status gsw_operator_multiply(const gsw_operator *op, const double *x, double
     return op->context->ops->matrix->spmv(op->context, &op->matrix, GSW_F64, NULL, x, y);
 }
 
+static gsw_status multiply_masked(const gsw_operator *op, const double *x, double *y) {
+    gsw_context *context = op->context;
+    double *active_x;
+    GSW_TRY(gsw_reserve_vector(context, op->points, &active_x));
+    gsw_status status = gsw_masked_vector(context, &op->masked, GSW_F64, op->points, x, active_x);
+    if (status == GSW_SUCCESS)
+        status = gsw_operator_multiply(op, active_x, y);
+    gsw_unreserve(context, active_x);
+    return status;
+}
+
 gsw_status gsw_operator_apply(gsw_context *context, const gsw_operator *op, const double *x,
                               double *y) {
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_TRY(gsw_operator_check(context, op));
     const gsw_vector vectors[] = {{.name = "x", .data = x}, {.name = "y", .data = y, .written = 1}};
     GSW_TRY(gsw_check_vectors(context, op->points, GSW_F64, 1, vectors, 2));
-    return gsw_operator_multiply(op, x, y);
+    return op->masked.active != NULL ? multiply_masked(op, x, y) : gsw_operator_multiply(op, x, y);
 }
 
 int64_t gsw_operator_points(const gsw_operator *op) {
@@ -105,7 +124,9 @@ int64_t gsw_operator_points(const gsw_operator *op) {
 }
 
 void gsw_operator_destroy(gsw_operator *op) {
-    if (op != NULL)
-        gsw_distributed_matrix_destroy(op->shared);
+    if (op == NULL)
+        return;
+    gsw_distributed_matrix_destroy(op->shared);
+    gsw_masked_close(op->context, &op->masked);
     free(op);
 }

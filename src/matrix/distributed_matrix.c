@@ -258,6 +258,9 @@ gsw_status gsw_distributed_matrix_check(gsw_context *context, const gsw_matrix *
     GSW_REQUIRE(context, gsw_grid_is_same(&view->grid, &p->grid),
                 "matrix: its grid is not the partition's");
     GSW_TRY(check_stencil(context, &view->stencil));
+    if (view->active)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "matrix: a mask (active) is for a matrix on one process");
     if (view->format == GSW_FORMAT_CSR)
         return check_csr(p, &view->csr);
     GSW_REQUIRE(context, view->format == GSW_FORMAT_STENCIL, "matrix: format %d is unknown",

@@ -219,6 +219,18 @@ static void copy_stencil_part(const gsw_matrix *matrix, int first, int last, gsw
         }
 }
 
+/* Turns rows of inactive points into those of the identity, and couplings to them into zeros. */
+static void cut_csr(const uint8_t *active, gsw_csr *csr) {
+    for (int64_t row = 0; row < csr->rows; row++) {
+        const int64_t end = gsw_index_at(csr->row_ptr, csr->index_type, row + 1);
+        for (int64_t k = gsw_index_at(csr->row_ptr, csr->index_type, row); k < end; k++) {
+            const int64_t column = gsw_index_at(csr->columns, csr->index_type, k);
+            if (!active[row] || !active[column])
+                gsw_value_put((void *)csr->values, csr->value_type, k, row == column);
+        }
+    }
+}
+
 gsw_status gsw_matrix_to_csr(gsw_context *context, const gsw_matrix *matrix, gsw_part part,
                              gsw_itype index_type, gsw_csr *csr) {
     GSW_REQUIRE(context, csr, "csr must not be NULL");
@@ -243,6 +255,8 @@ gsw_status gsw_matrix_to_csr(gsw_context *context, const gsw_matrix *matrix, gsw
         GSW_TRY(allocate_csr(context, &result));
         copy_stencil_part(matrix, first, last, &result);
     }
+    if (matrix->active)
+        cut_csr(matrix->active, &result);
     *csr = result;
     return GSW_SUCCESS;
 }

@@ -10,6 +10,7 @@
 #include "geometry/multigrid.h"
 #include "geometry/squeeze.h"
 #include "level_arrays.h"
+#include "matrix/masked.h"
 #include "space/partition.h"
 #include "sweep/relax_loop.h"
 
@@ -74,6 +75,7 @@ struct gsw_multigrid {
     int shared_levels;        /* the next one is brought together, and those after it are whole */
     gsw_squeezed squeezed;    /* the matrix of the first level that is not shared; valid during
                                  set-up only, but for the axes */
+    gsw_masked masked;        /* the mask of the finest level */
     void *own_b, *own_x;      /* vectors of the finest level, where the user's cannot be used */
     double *scale;            /* fp32: factor of the solution */
     void *tiles;              /* host memory of the loops' passes; NULL: they need none, */

@@ -198,8 +198,12 @@ gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid
     GSW_TRY(check_system(context, multigrid, matrix));
     gsw_squeeze(matrix, &next);
     GSW_REQUIRE(context,
-                gsw_matrix_is_arrays(&next.matrix) == (multigrid->level[0]->setup.block == NULL),
+                (gsw_matrix_is_arrays(&next.matrix) && !matrix->active) ==
+                    (multigrid->level[0]->setup.block == NULL),
                 "matrix: its format is not that of the hierarchy's first matrix");
+    GSW_REQUIRE(context, (matrix->active == NULL) == (multigrid->masked.active == NULL),
+                "matrix: it %s a mask, but the hierarchy's first matrix %s",
+                matrix->active ? "has" : "lacks", matrix->active ? "had none" : "had one");
     multigrid->usable = 0;
     GSW_TRY(take(multigrid, matrix, 1));
     multigrid->usable = 1;
@@ -209,6 +213,12 @@ gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid
 /* ---- Applying ---------------------------------------------------------------------------------
  */
 
+/* The weak extension leaves values at inactive points. */
+static gsw_status mask_vector(const gsw_multigrid *multigrid, gsw_dtype type, void *x) {
+    return gsw_masked_vector(multigrid->context, &multigrid->masked, type,
+                             multigrid->level[0]->points, x, x);
+}
+
 /* x = M^-1 b for the finest level's own vectors. */
 static gsw_status cycle_on_own(void *self, gsw_context *context) {
     gsw_multigrid *multigrid = self;
@@ -217,7 +227,8 @@ static gsw_status cycle_on_own(void *self, gsw_context *context) {
         GSW_TRY(gsw_partition_usable(multigrid->partition));
     multigrid->level[0]->b = multigrid->own_b;
     multigrid->level[0]->x = multigrid->own_x;
-    return gsw_multigrid_cycle(multigrid);
+    GSW_TRY(gsw_multigrid_cycle(multigrid));
+    return mask_vector(multigrid, multigrid->options.cycle_type, multigrid->own_x);
 }
 
 /* The same for other vectors, which the finest level can have. */
@@ -226,6 +237,10 @@ static gsw_status cycle(gsw_multigrid *multigrid, const double *b, double *x) {
     const gsw_multigrid_ops *ops = context->ops->multigrid;
     gsw_level *finest = multigrid->level[0];
     const int64_t n = finest->points;
+    if (multigrid->masked.active) { /* b may hold anything at inactive points */
+        GSW_TRY(gsw_masked_vector(context, &multigrid->masked, GSW_F64, n, b, x));
+        b = x;
+    }
     if (multigrid->options.cycle_type == GSW_F32) {
         GSW_TRY(ops->narrow(context, n, b, multigrid->own_b, multigrid->scale));
         if (gsw_level_is_shared(finest))
@@ -239,7 +254,8 @@ static gsw_status cycle(gsw_multigrid *multigrid, const double *b, double *x) {
         finest->b = multigrid->own_b;
         GSW_TRY(context->ops->vector->copy(context, n, b, multigrid->own_b));
     }
-    return gsw_multigrid_cycle(multigrid);
+    GSW_TRY(gsw_multigrid_cycle(multigrid));
+    return mask_vector(multigrid, GSW_F64, x);
 }
 
 /* Whether all processes have the finest level whole. */

@@ -238,11 +238,11 @@ static gsw_status open_direct(gsw_multigrid *mg, gsw_level *level) {
  */
 
 /* Takes the matrix of the first level that is not shared, squeezed, or copies what is not arrays of
- * all points into arrays of the hierarchy. */
+ * all points, or has a mask, into arrays of the hierarchy. */
 static gsw_status take_matrix(gsw_multigrid *mg, gsw_level *level, const gsw_matrix *given) {
     const gsw_matrix *matrix = &mg->squeezed.matrix;
     gsw_squeeze(given, &mg->squeezed);
-    if (gsw_matrix_is_arrays(matrix)) {
+    if (gsw_matrix_is_arrays(matrix) && !matrix->active) {
         level->matrix = *matrix;
         return GSW_SUCCESS;
     }
@@ -251,8 +251,12 @@ static gsw_status take_matrix(gsw_multigrid *mg, gsw_level *level, const gsw_mat
                                        GSW_F64, &level->bytes, &level->setup));
     level->matrix =
         view_of(&matrix->grid, &matrix->stencil, GSW_F64, (const void *const *)level->setup.values);
-    return mg->context->ops->multigrid->copy_arrays(mg->context, matrix, GSW_F64,
-                                                    level->setup.values);
+    GSW_TRY(mg->context->ops->multigrid->copy_arrays(mg->context, matrix, GSW_F64,
+                                                     level->setup.values));
+    if (!matrix->active)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_masked_take_mask(mg->context, matrix, &mg->masked));
+    return gsw_masked_extend(mg->context, matrix, (double *const *)level->setup.values);
 }
 
 /* Takes the present values of a level of several processes. */
@@ -528,6 +532,7 @@ void gsw_multigrid_clear(gsw_multigrid *mg) {
         free(level);
     }
     mg->levels = 0;
+    gsw_masked_close(context, &mg->masked);
     free(mg->tiles);
     gsw_unreserve(context, mg->scale);
     if (!shared) {

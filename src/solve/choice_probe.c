@@ -10,6 +10,7 @@
 #include "common/arrays.h"
 #include "core/reserve.h"
 #include "core/sums.h"
+#include "krylov/krylov_method.h"
 #include "matrix/distributed_matrix.h"
 
 gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_probe_matrix *taken) {
@@ -17,7 +18,7 @@ gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_pr
     size_t values;
     void *arrays[GSW_STENCIL_MAX];
     *taken = (gsw_probe_matrix){.view = *matrix};
-    if (gsw_matrix_is_arrays(matrix))
+    if (gsw_matrix_is_arrays(matrix) && matrix->active == NULL)
         return GSW_SUCCESS;
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
     if (!gsw_mul_size((size_t)points, (size_t)matrix->stencil.count, &values))
@@ -29,8 +30,9 @@ gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_pr
                                .stencil = matrix->stencil,
                                .format = GSW_FORMAT_STENCIL,
                                .array = {.values = taken->values, .value_type = GSW_F64}};
-    const gsw_status status =
-        context->ops->multigrid->copy_arrays(context, matrix, GSW_F64, arrays);
+    gsw_status status = context->ops->multigrid->copy_arrays(context, matrix, GSW_F64, arrays);
+    if (status == GSW_SUCCESS && matrix->active != NULL)
+        status = gsw_masked_extend(context, matrix, (double *const *)arrays);
     if (status != GSW_SUCCESS)
         gsw_probe_release(context, taken);
     return status;
@@ -55,11 +57,16 @@ static gsw_status remove_constants(gsw_probe *p) {
     if (p->ones == NULL)
         return GSW_SUCCESS;
     GSW_TRY(dot(p, p->ones, p->error, &sum));
-    return p->context->ops->vector->axpby(p->context, p->n, -sum / p->total, p->ones, 1, p->error);
+    return p->context->ops->vector->axpby(p->context, p->n, -sum / p->active, p->ones, 1, p->error);
+}
+
+static gsw_status mask(gsw_probe *p, double *x) {
+    return gsw_masked_vector(p->context, &p->op->masked, GSW_F64, p->n, x, x);
 }
 
 static gsw_status measure(gsw_probe *p) {
     double square;
+    GSW_TRY(mask(p, p->error));
     GSW_TRY(remove_constants(p));
     GSW_TRY(dot(p, p->error, p->error, &square));
     p->size = sqrt(square);
@@ -94,6 +101,8 @@ static gsw_status fill_probe(gsw_probe *p) {
         GSW_TRY(p->context->ops->vector->fill(p->context, p->n, 1, p->error));
     } else {
         GSW_TRY(p->context->ops->vector->fill(p->context, p->n, 1, p->ones));
+        GSW_TRY(mask(p, p->ones));
+        GSW_TRY(dot(p, p->ones, p->ones, &p->active));
         GSW_TRY(set_ramp(p));
     }
     return measure(p);

@@ -25,9 +25,10 @@ typedef struct gsw_probe {
     int64_t n;    /* points of this process, */
     double total; /* and of the grid */
     double *error, *residual;
-    double *ones; /* 1 in each point where constants are in the null space, and e then has no
+    double *ones; /* 1 in each active point where constants are in the null space, and e then has no
                      constant part; else NULL */
-    double size;  /* |e| */
+    double active; /* then their number */
+    double size;   /* |e| */
 } gsw_probe;
 
 /* e = 1, or, without constants, a ramp over the rows. Collective, as all that follows, where the

@@ -13,6 +13,7 @@
 #include "contract/row.h"
 #include "distributed_internal.h"
 #include "packed.h"
+#include "matrix/masked.h"
 #include "matrix/matrix_row.h"
 #include "core/options.h"
 #include "core/reserve.h"
@@ -25,6 +26,61 @@ const char *gsw_scope_name(gsw_scope scope) {
     return scope == GSW_SCOPE_LOCAL ? "local" : scope == GSW_SCOPE_GLOBAL ? "global" : "unknown";
 }
 
+/* ---- With a mask ------------------------------------------------------------------------------
+ */
+
+static void forget_mask(gsw_factor *factor) {
+    if (factor->masked)
+        gsw_masked_close(factor->context, factor->masked);
+    free(factor->masked);
+    factor->masked = NULL;
+}
+
+/* Takes the values of matrices that have been checked, without their inactive points, and the mask
+ * of the first one. */
+static gsw_status take(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
+                       const gsw_matrix *upper) {
+    gsw_masked of_upper = {0};
+    gsw_matrix plain, plain_upper;
+    if (!matrix->active) {
+        forget_mask(factor);
+        return gsw_packed_take(context, factor, matrix, upper);
+    }
+    if (!factor->masked) {
+        GSW_TRY(gsw_alloc(context, 1, sizeof *factor->masked, "a mask", (void **)&factor->masked));
+        *factor->masked = (gsw_masked){0};
+    }
+    gsw_status status = gsw_masked_take(context, matrix, factor->masked, &plain);
+    if (status == GSW_SUCCESS && upper) {
+        gsw_matrix given = *upper;
+        given.active = matrix->active;
+        status = gsw_masked_take(context, &given, &of_upper, &plain_upper);
+    }
+    if (status == GSW_SUCCESS)
+        status = gsw_packed_take(context, factor, &plain, upper ? &plain_upper : NULL);
+    gsw_masked_close(context, &of_upper);
+    gsw_masked_drop_arrays(context, factor->masked);
+    return status;
+}
+
+/* b without its values at inactive points, in x. */
+static gsw_status mask_vectors(gsw_factor *factor, int64_t count, const void **b, int64_t *ldb,
+                               void *x, int64_t ldx) {
+    const gsw_dtype type = factor->options.vector_type;
+    const int64_t size = (int64_t)gsw_dtype_size(type);
+    if (!factor->masked)
+        return GSW_SUCCESS;
+    for (int64_t r = 0; r < count; r++)
+        GSW_TRY(gsw_masked_vector(factor->context, factor->masked, type, factor->points,
+                                  (const char *)*b + r * *ldb * size, (char *)x + r * ldx * size));
+    *b = x;
+    *ldb = ldx;
+    return GSW_SUCCESS;
+}
+
+/* ---- Creation on one process ------------------------------------------------------------------
+ */
+
 static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const gsw_matrix *upper,
                          const gsw_factor_options *options, gsw_factor **factor) {
     gsw_factor *made = NULL;
@@ -32,8 +88,11 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
         GSW_TRY(gsw_matrix_check(context, upper));
         GSW_TRY(gsw_matrix_check_place(context, upper));
     }
-    GSW_TRY(gsw_packed_open(context, matrix, options, 0, &made));
-    const gsw_status status = gsw_packed_take(context, made, matrix, upper);
+    gsw_matrix opened = *matrix;
+    if (matrix->active) /* its copy has all values */
+        opened.array.repeat = GSW_REPEAT_NONE;
+    GSW_TRY(gsw_packed_open(context, &opened, options, 0, &made));
+    const gsw_status status = take(context, made, matrix, upper);
     if (status == GSW_SUCCESS)
         *factor = made;
     else
@@ -165,7 +224,13 @@ gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const g
     GSW_REQUIRE(context, factor->context == context, "factor belongs to another context");
     if (factor->shared)
         return refactor_shared(context, factor, matrix);
-    return gsw_packed_take(context, factor, matrix, upper);
+    GSW_TRY(gsw_factor_check_system(context, factor, matrix, "matrix"));
+    if (matrix->active) {
+        GSW_TRY(gsw_matrix_check(context, matrix));
+        if (upper)
+            GSW_TRY(gsw_matrix_check(context, upper));
+    }
+    return take(context, factor, matrix, upper);
 }
 
 /* ---- Solving ----------------------------------------------------------------------------------
@@ -190,6 +255,7 @@ gsw_status gsw_factor_solve(gsw_context *context, gsw_factor *factor, int64_t co
         return GSW_SUCCESS;
     if (factor->shared)
         return solve_shared(factor, count, b, ldb, x, ldx);
+    GSW_TRY(mask_vectors(factor, count, &b, &ldb, x, ldx));
     return gsw_packed_solve(context, factor, count, b, ldb, x, ldx);
 }
 
@@ -200,8 +266,10 @@ gsw_status gsw_factor_sweep(gsw_context *context, gsw_factor *factor, int which,
     GSW_REQUIRE(context, which >= 0 && which < gsw_factor_sweeps(factor),
                 "which %d: a factor of kind %s has %d sweeps", which,
                 gsw_factor_kind_name(factor->options.kind), gsw_factor_sweeps(factor));
-    return count == 0 ? GSW_SUCCESS
-                      : context->ops->factor->sweep(context, factor, which, count, b, ldb, x, ldx);
+    if (count == 0)
+        return GSW_SUCCESS;
+    GSW_TRY(mask_vectors(factor, count, &b, &ldb, x, ldx));
+    return context->ops->factor->sweep(context, factor, which, count, b, ldb, x, ldx);
 }
 
 /* ---- Extraction -------------------------------------------------------------------------------
@@ -354,5 +422,6 @@ void gsw_factor_destroy(gsw_factor *factor) {
         gsw_distributed_factor_destroy(factor->shared);
         gsw_distributed_matrix_destroy(rows);
     }
+    forget_mask(factor);
     gsw_packed_close(factor);
 }

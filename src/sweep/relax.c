@@ -15,6 +15,7 @@
 #include "core/options.h"
 #include "relax_loop.h"
 #include "core/reserve.h"
+#include "matrix/masked.h"
 #include "matrix/stencil_facts.h"
 
 GSW_ENDS_WITH(gsw_relax_options, highest);
@@ -29,6 +30,8 @@ struct gsw_relax {
     void *copies; /* what the arrays point to; NULL: the user's arrays */
     int usable;
     int64_t points;
+    gsw_masked masked;     /* its mask */
+    double *masked_b;      /* room for b without inactive points; NULL: there was no mask */
     gsw_squeezed squeezed; /* the matrix as the loop has it */
     gsw_relax_loop loop;
     double *other;      /* x of every second pass */
@@ -87,6 +90,11 @@ static gsw_status check_diagonal(gsw_context *context, const gsw_matrix *matrix)
     return GSW_SUCCESS;
 }
 
+/* Whether the loop can read the user's own arrays. */
+static int can_view(const gsw_matrix *matrix) {
+    return matrix->active == NULL && gsw_matrix_has_f64_arrays(matrix);
+}
+
 static gsw_status take_values(gsw_relax *relax, const gsw_matrix *matrix) {
     gsw_context *context = relax->context;
     const gsw_status status = check_diagonal(context, matrix);
@@ -94,12 +102,20 @@ static gsw_status take_values(gsw_relax *relax, const gsw_matrix *matrix) {
         relax->usable && status != GSW_ERROR_ZERO_PIVOT && status != GSW_ERROR_NOT_A_GRID;
     GSW_TRY(status);
     relax->usable = 0;
-    if (relax->copies)
-        GSW_TRY(context->ops->multigrid->copy_arrays(context, matrix, GSW_F64,
-                                                     (void *const *)(uintptr_t)relax->arrays));
-    else
+    if (matrix->active == NULL)
+        gsw_masked_close(context, &relax->masked);
+    GSW_TRY(gsw_masked_take_mask(context, matrix, &relax->masked));
+    if (matrix->active != NULL && relax->masked_b == NULL)
+        GSW_TRY(gsw_reserve_vector(context, relax->points, &relax->masked_b));
+    if (relax->copies) {
+        void *const *arrays = (void *const *)(uintptr_t)relax->arrays;
+        GSW_TRY(context->ops->multigrid->copy_arrays(context, matrix, GSW_F64, arrays));
+        if (matrix->active != NULL)
+            GSW_TRY(context->ops->mask->cut(context, matrix, GSW_F64, arrays));
+    } else {
         memcpy(relax->arrays, matrix->array.values,
                (size_t)matrix->stencil.count * sizeof relax->arrays[0]);
+    }
     squeeze(relax); /* it copies pointers */
     return GSW_SUCCESS;
 }
@@ -158,7 +174,7 @@ gsw_status gsw_relax_create(gsw_context *context, const gsw_matrix *matrix,
     GSW_TRY_GOTO(gsw_relax_loop_open(context, &made->squeezed.matrix, &resolved,
                                      GSW_RELAX_HEIGHT_MAX, &made->loop),
                  fail);
-    if (!gsw_matrix_has_f64_arrays(matrix))
+    if (!can_view(matrix))
         GSW_TRY_GOTO(open_copies(made), fail);
     GSW_TRY_GOTO(open_vectors(made), fail);
     GSW_TRY_GOTO(take_values(made, matrix), fail);
@@ -185,6 +201,8 @@ gsw_status gsw_relax_refactor(gsw_context *context, gsw_relax *relax, const gsw_
     GSW_REQUIRE(context,
                 matrix->format == relax->format && gsw_matrix_value_type(matrix) == relax->type,
                 "matrix: its format or type is not that of the loop's first matrix");
+    GSW_REQUIRE(context, relax->copies || matrix->active == NULL,
+                "matrix: it has a mask, but the loop's first matrix had none");
     GSW_REQUIRE(context, relax->copies || gsw_matrix_has_f64_arrays(matrix),
                 "matrix: the loop's first matrix had all arrays, but one of these is NULL");
     GSW_TRY(take_values(relax, matrix));
@@ -200,6 +218,8 @@ void gsw_relax_destroy(gsw_relax *relax) {
         gsw_unreserve(relax->context, relax->direction[k]);
     gsw_unreserve(relax->context, relax->other);
     gsw_unreserve(relax->context, relax->copies);
+    gsw_unreserve(relax->context, relax->masked_b);
+    gsw_masked_close(relax->context, &relax->masked);
     free(relax);
 }
 
@@ -238,6 +258,14 @@ gsw_status gsw_relax_run(gsw_context *context, gsw_relax *relax, int32_t sweeps,
     const gsw_backend_ops *ops = context->ops;
     if (sweeps == 0)
         return zero_guess ? ops->vector->fill(context, relax->points, 0, x) : GSW_SUCCESS;
+
+    if (relax->masked.active != NULL) {
+        GSW_TRY(
+            gsw_masked_vector(context, &relax->masked, GSW_F64, relax->points, b, relax->masked_b));
+        if (!zero_guess)
+            GSW_TRY(gsw_masked_vector(context, &relax->masked, GSW_F64, relax->points, x, x));
+        b = relax->masked_b;
+    }
 
     /* a pass goes from one vector to the other, and the last one writes x */
     const int odd = gsw_relax_loop_passes(&relax->loop, sweeps) % 2;

@@ -10,6 +10,7 @@
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "matrix/masked.h"
 
 static gsw_status check(gsw_context *context, const gsw_matrix *matrix, const gsw_factor *factor,
                         int32_t sweeps, const double *b, const double *x, const double *work) {
@@ -36,9 +37,10 @@ static gsw_status check(gsw_context *context, const gsw_matrix *matrix, const gs
     return gsw_check_vectors(context, points, GSW_F64, 1, vectors, 3);
 }
 
-gsw_status gsw_smooth(gsw_context *context, const gsw_matrix *matrix, gsw_factor *factor,
-                      int32_t sweeps, int zero_guess, const double *b, double *x, double *work) {
-    GSW_TRY(check(context, matrix, factor, sweeps, b, x, work));
+/* The sweeps, with a matrix that has no inactive points. */
+static gsw_status sweep_all(gsw_context *context, const gsw_matrix *matrix, gsw_factor *factor,
+                            const gsw_masked *masked, int32_t sweeps, int zero_guess,
+                            const double *b, double *x, double *work) {
     const gsw_backend_ops *ops = context->ops;
     const int64_t n = factor->points;
     if (zero_guess) {
@@ -46,10 +48,24 @@ gsw_status gsw_smooth(gsw_context *context, const gsw_matrix *matrix, gsw_factor
             return ops->vector->fill(context, n, 0, x);
         GSW_TRY(gsw_factor_solve(context, factor, 1, b, n, x, n));
     }
+    GSW_TRY(gsw_masked_vector(context, masked, GSW_F64, n, x, x));
     for (int32_t sweep = zero_guess ? 1 : 0; sweep < sweeps; sweep++) {
         GSW_TRY(ops->matrix->spmv(context, matrix, GSW_F64, b, x, work));
+        GSW_TRY(gsw_masked_vector(context, masked, GSW_F64, n, work, work));
         GSW_TRY(gsw_factor_solve(context, factor, 1, work, n, work, n));
         GSW_TRY(ops->vector->axpby(context, n, 1, work, 1, x));
     }
     return GSW_SUCCESS;
+}
+
+gsw_status gsw_smooth(gsw_context *context, const gsw_matrix *matrix, gsw_factor *factor,
+                      int32_t sweeps, int zero_guess, const double *b, double *x, double *work) {
+    gsw_masked masked = {0};
+    gsw_matrix plain;
+    GSW_TRY(check(context, matrix, factor, sweeps, b, x, work));
+    gsw_status status = gsw_masked_take(context, matrix, &masked, &plain);
+    if (status == GSW_SUCCESS)
+        status = sweep_all(context, &plain, factor, &masked, sweeps, zero_guess, b, x, work);
+    gsw_masked_close(context, &masked);
+    return status;
 }

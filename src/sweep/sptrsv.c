@@ -3,6 +3,7 @@
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "matrix/masked.h"
 #include "matrix/matrix_row.h"
 #include "core/options.h"
 
@@ -81,6 +82,29 @@ static gsw_algorithm choose(const gsw_context *context, const gsw_matrix *matrix
                : GSW_ALGORITHM_LINE;
 }
 
+/* The direct solve, one right-hand side after the other. */
+static gsw_status solve_direct(gsw_context *context, const gsw_matrix *matrix,
+                               const gsw_sptrsv_options *options, int64_t points, int64_t count,
+                               const void *b, int64_t ldb, void *x, int64_t ldx) {
+    const size_t size = gsw_dtype_size(options->vector_type);
+    const gsw_quiet quiet = gsw_quiet_begin(context);
+    gsw_masked masked = {0};
+    gsw_matrix plain;
+    gsw_status status = gsw_masked_take(context, matrix, &masked, &plain);
+    for (int64_t r = 0; r < count && status == GSW_SUCCESS; r++) {
+        const void *from = (const char *)b + (size_t)(r * ldb) * size;
+        void *to = (char *)x + (size_t)(r * ldx) * size;
+        if (masked.active != NULL) {
+            status = gsw_masked_vector(context, &masked, options->vector_type, points, from, to);
+            from = to;
+        }
+        if (status == GSW_SUCCESS)
+            status = context->ops->matrix->sptrsv(context, &plain, options, from, to);
+    }
+    gsw_masked_close(context, &masked);
+    return gsw_matrix_explain(context, &quiet, matrix, -1, 0, status);
+}
+
 gsw_status gsw_sptrsv(gsw_context *context, const gsw_matrix *matrix,
                       const gsw_sptrsv_options *options, int64_t count, const void *b, int64_t ldb,
                       void *x, int64_t ldx) {
@@ -101,12 +125,5 @@ gsw_status gsw_sptrsv(gsw_context *context, const gsw_matrix *matrix,
     chosen.algorithm = choose(context, matrix, &chosen);
     if (chosen.algorithm == GSW_ALGORITHM_PENCIL)
         return solve_packed(context, matrix, &chosen, count, b, ldb, x, ldx);
-    const size_t size = gsw_dtype_size(chosen.vector_type);
-    const gsw_quiet quiet = gsw_quiet_begin(context);
-    gsw_status status = GSW_SUCCESS;
-    for (int64_t r = 0; r < count && status == GSW_SUCCESS; r++)
-        status = context->ops->matrix->sptrsv(context, matrix, &chosen,
-                                              (const char *)b + (size_t)(r * ldb) * size,
-                                              (char *)x + (size_t)(r * ldx) * size);
-    return gsw_matrix_explain(context, &quiet, matrix, -1, 0, status);
+    return solve_direct(context, matrix, &chosen, points, count, b, ldb, x, ldx);
 }

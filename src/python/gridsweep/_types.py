@@ -89,7 +89,8 @@ class gsw_stencil_array(Structure):
 
 class gsw_matrix(Structure):
     _fields_ = [("grid", gsw_grid), ("stencil", gsw_stencil), ("format", c_int), ("csr", gsw_csr),
-                ("array", gsw_stencil_array), ("partition", c_void_p)]
+                ("array", gsw_stencil_array), ("partition", c_void_p),
+                ("active", c_void_p)]
 
 
 class gsw_factor_options(_Sized):
@@ -140,7 +141,7 @@ class gsw_krylov_options(_Sized):
                 ("max_iterations", c_int64), ("restart", c_int), ("norm", c_int),
                 ("monitor", MONITOR_FN), ("monitor_user", c_void_p), ("nullspace", c_int),
                 ("null_vector", c_void_p), ("monitor_many", MONITOR_MANY_FN),
-                ("eisenstat", c_int64)]
+                ("eisenstat", c_int64), ("keep_inactive", c_int64)]
 
 
 class gsw_krylov_result(_Sized):

@@ -1,0 +1,16 @@
+/* mask.cuh: inactive points, for the table of operations. */
+#ifndef GSW_CUDA_MASK_CUH
+#define GSW_CUDA_MASK_CUH
+
+#include "cuda/device/context.cuh"
+
+gsw_status gsw_cuda_select(gsw_context *context, gsw_dtype type, int64_t n, const uint8_t *active,
+                           const void *x, const void *z, void *y);
+gsw_status gsw_cuda_take_mask(gsw_context *context, int64_t n, const uint8_t *active,
+                              uint8_t *copy);
+gsw_status gsw_cuda_cut(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                        void *const *arrays);
+gsw_status gsw_cuda_extend(gsw_context *context, const gsw_matrix *matrix, int64_t *nearest,
+                           double *const *arrays);
+
+#endif

@@ -1,0 +1,122 @@
+/* mask.c: inactive points (common/mask.h) in host memory, point by point. The CPU has the same
+ * functions: threads take lines, and no value depends on who takes it. */
+#include "common/mask.h"
+#include <stdlib.h>
+#include <string.h>
+#include "contract/context.h"
+#include "reference/host.h"
+
+/* Fewer points are not worth waking the other threads. */
+enum { SERIAL_LIMIT = 16384 };
+
+static int64_t lines_of(const gsw_grid *g) {
+    return g->ny * g->nz;
+}
+
+static int is_small(const gsw_grid *g) {
+    return g->nx * lines_of(g) <= SERIAL_LIMIT;
+}
+
+static gsw_status host_select(gsw_context *context, gsw_dtype type, int64_t n,
+                              const uint8_t *active, const void *x, const void *z, void *y) {
+    const double *x8 = x, *z8 = z;
+    const float *x4 = x, *z4 = z;
+    double *y8 = y;
+    float *y4 = y;
+    if (type == GSW_F64) {
+#pragma omp parallel for num_threads(context->threads) if (n > SERIAL_LIMIT)
+        for (int64_t i = 0; i < n; i++)
+            y8[i] = active[i] ? x8[i] : z8 != NULL ? z8[i] : 0;
+    } else {
+#pragma omp parallel for num_threads(context->threads) if (n > SERIAL_LIMIT)
+        for (int64_t i = 0; i < n; i++)
+            y4[i] = active[i] ? x4[i] : z4 != NULL ? z4[i] : 0;
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_take(gsw_context *context, int64_t n, const uint8_t *active, uint8_t *copy) {
+    (void)context;
+    for (int64_t i = 0; i < n; i++)
+        copy[i] = active[i] != 0;
+    return GSW_SUCCESS;
+}
+
+/* The first inactive point from `row` on, before `end`; `end`: there is none. */
+static int64_t next_inactive(const uint8_t *active, int64_t row, int64_t end) {
+    const uint8_t *found = memchr(active + row, 0, (size_t)(end - row));
+    return found != NULL ? found - active : end;
+}
+
+/* Calls point() for every inactive point. */
+static void for_inactive(const gsw_context *context, const gsw_matrix *matrix,
+                         const gsw_mask_rows *m, const int64_t *nearest,
+                         void (*point)(const gsw_mask_rows *m, const int64_t *nearest,
+                                       int64_t row)) {
+    const int64_t nx = matrix->grid.nx, lines = lines_of(&matrix->grid);
+#pragma omp parallel for num_threads(context->threads) if (!is_small(&matrix->grid))
+    for (int64_t line = 0; line < lines; line++) {
+        const int64_t end = (line + 1) * nx;
+        for (int64_t row = next_inactive(m->active, line * nx, end); row < end;
+             row = next_inactive(m->active, row + 1, end))
+            point(m, nearest, row);
+    }
+}
+
+static void cut_point(const gsw_mask_rows *m, const int64_t *nearest, int64_t row) {
+    (void)nearest;
+    gsw_mask_cut_point(m, row);
+}
+
+static gsw_status host_cut(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                           void *const *arrays) {
+    const gsw_mask_rows m = gsw_mask_rows_of(matrix, type, arrays);
+    for_inactive(context, matrix, &m, NULL, cut_point);
+    return GSW_SUCCESS;
+}
+
+/* Where a line has an active point, all of it has a nearest one after its own gaps are filled; so
+ * whole lines are gaps of a plane, and whole planes gaps of the grid. */
+static void find_nearest(const gsw_context *context, const gsw_matrix *matrix, int64_t *nearest) {
+    const gsw_grid *g = &matrix->grid;
+    const int64_t nx = g->nx, plane = nx * g->ny, lines = lines_of(g);
+    int full = 1;
+#pragma omp parallel for num_threads(context->threads) if (!is_small(g))
+    for (int64_t line = 0; line < lines; line++) {
+        for (int64_t row = line * nx; row < (line + 1) * nx; row++)
+            nearest[row] = matrix->active[row] ? row : -1;
+        gsw_mask_fill_gaps(nearest + line * nx, 1, nx);
+    }
+#pragma omp parallel for num_threads(context->threads) if (!is_small(g))
+    for (int64_t z = 0; z < g->nz; z++) {
+        int has_gaps = 0;
+        for (int64_t y = 0; y < g->ny; y++)
+            has_gaps = has_gaps || nearest[z * plane + y * nx] < 0;
+        for (int64_t x = 0; x < nx && has_gaps; x++)
+            gsw_mask_fill_gaps(nearest + z * plane + x, nx, g->ny);
+    }
+    for (int64_t z = 0; z < g->nz; z++)
+        full = full && nearest[z * plane] >= 0;
+    if (full)
+        return;
+#pragma omp parallel for num_threads(context->threads) if (!is_small(g))
+    for (int64_t column = 0; column < plane; column++)
+        gsw_mask_fill_gaps(nearest + column, plane, g->nz);
+}
+
+static void end_point(const gsw_mask_rows *m, const int64_t *nearest, int64_t row) {
+    (void)nearest;
+    gsw_mask_end_point(m, row);
+}
+
+static gsw_status host_extend(gsw_context *context, const gsw_matrix *matrix, int64_t *nearest,
+                              double *const *arrays) {
+    const gsw_mask_rows m = gsw_mask_rows_of(matrix, GSW_F64, (void *const *)arrays);
+    find_nearest(context, matrix, nearest);
+    for_inactive(context, matrix, &m, nearest, gsw_mask_extend_point);
+    for_inactive(context, matrix, &m, nearest, end_point);
+    return GSW_SUCCESS;
+}
+
+const gsw_mask_ops gsw_host_mask_ops = {
+    .select = host_select, .take = host_take, .cut = host_cut, .extend = host_extend};

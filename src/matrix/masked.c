@@ -1,0 +1,80 @@
+/* masked.c: see masked.h. */
+#include "masked.h"
+
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/context.h"
+#include "contract/error.h"
+#include "common/arrays.h"
+#include "core/reserve.h"
+
+gsw_status gsw_masked_take_mask(gsw_context *context, const gsw_matrix *matrix,
+                                gsw_masked *masked) {
+    const gsw_grid *g = &matrix->grid;
+    const size_t points = (size_t)(g->nx * g->ny * g->nz);
+    if (matrix->active == NULL)
+        return GSW_SUCCESS;
+    if (masked->active == NULL)
+        GSW_TRY(gsw_reserve_counted(context, points, 1, &masked->bytes, (void **)&masked->active));
+    return context->ops->mask->take(context, (int64_t)points, matrix->active, masked->active);
+}
+
+static gsw_status open_arrays(gsw_context *context, const gsw_matrix *matrix, gsw_masked *masked) {
+    const gsw_grid *g = &matrix->grid;
+    const size_t points = (size_t)(g->nx * g->ny * g->nz);
+    const size_t size = gsw_dtype_size(gsw_matrix_value_type(matrix));
+    if (masked->block != NULL)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_reserve_counted(context, points, (size_t)matrix->stencil.count * size,
+                                &masked->bytes, &masked->block));
+    for (int32_t e = 0; e < matrix->stencil.count; e++)
+        masked->arrays[e] = (char *)masked->block + (size_t)e * points * size;
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_masked_take(gsw_context *context, const gsw_matrix *matrix, gsw_masked *masked,
+                           gsw_matrix *plain) {
+    const gsw_dtype type = gsw_matrix_value_type(matrix);
+    *plain = *matrix;
+    plain->active = NULL;
+    if (matrix->active == NULL)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_masked_take_mask(context, matrix, masked));
+    GSW_TRY(open_arrays(context, matrix, masked));
+    GSW_TRY(context->ops->multigrid->copy_arrays(context, plain, type, masked->arrays));
+    GSW_TRY(context->ops->mask->cut(context, matrix, type, masked->arrays));
+    plain->format = GSW_FORMAT_STENCIL;
+    plain->array =
+        (gsw_stencil_array){.values = (const void *const *)masked->arrays, .value_type = type};
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_masked_extend(gsw_context *context, const gsw_matrix *matrix,
+                             double *const *arrays) {
+    const gsw_mask_ops *ops = context->ops->mask;
+    const int64_t points = matrix->grid.nx * matrix->grid.ny * matrix->grid.nz;
+    double *memory;
+    GSW_TRY(ops->cut(context, matrix, GSW_F64, (void *const *)arrays));
+    GSW_TRY(gsw_reserve_vector(context, points, &memory)); /* for one number per point */
+    const gsw_status status = ops->extend(context, matrix, (int64_t *)memory, arrays);
+    gsw_unreserve(context, memory);
+    return status;
+}
+
+void gsw_masked_drop_arrays(gsw_context *context, gsw_masked *masked) {
+    gsw_unreserve(context, masked->block);
+    masked->block = NULL;
+}
+
+void gsw_masked_close(gsw_context *context, gsw_masked *masked) {
+    gsw_masked_drop_arrays(context, masked);
+    gsw_unreserve(context, masked->active);
+    masked->active = NULL;
+}
+
+gsw_status gsw_masked_vector(gsw_context *context, const gsw_masked *masked, gsw_dtype type,
+                             int64_t points, const void *x, void *y) {
+    if (masked->active == NULL && x == y)
+        return GSW_SUCCESS;
+    return context->ops->mask->select(context, type, points, masked->active, x, NULL, y);
+}
