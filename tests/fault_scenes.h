@@ -23,6 +23,7 @@ enum { FAULT_POINTS = 10 * 11 * 10 };
 static struct {
     gsw_context *context;
     gsw_problem *poisson, *convection, *small;
+    const uint8_t *active; /* of the problems' matrices; NULL: they have no mask */
     oracle_matrix *random, *csr, *turned, *closed; /* closed: all rows add up to 0 */
     double b[FAULT_POINTS], x[FAULT_POINTS], work[FAULT_POINTS];
     float b32[FAULT_POINTS], x32[FAULT_POINTS];
@@ -253,7 +254,10 @@ end:
 /* ---- Multigrid ------------------------------------------------------------------------------- */
 
 static const gsw_matrix *hierarchy_matrix(int variant) {
-    return gsw_problem_matrix(variant & 1 ? world.convection : world.poisson);
+    static gsw_matrix views[2];
+    views[variant & 1] = *gsw_problem_matrix(variant & 1 ? world.convection : world.poisson);
+    views[variant & 1].active = world.active;
+    return &views[variant & 1];
 }
 
 static gsw_multigrid_options hierarchy_options(int variant) {
@@ -417,6 +421,46 @@ end:
     gsw_preconditioner_destroy(M);
     gsw_operator_destroy(op);
     gsw_factor_destroy(factor);
+}
+
+/* ---- Masks ----------------------------------------------------------------------------------- */
+
+/* What allocates with a mask only. */
+static void scene_masked_products(outcome *o, int variant) {
+    const gsw_matrix *m = variant & 1 ? &world.random->view : &world.csr->view;
+    gsw_factor *factor = untouched;
+    STEP(o, gsw_spmv(world.context, m, GSW_F64, world.b, world.x));
+    STEP(o, gsw_residual(world.context, m, GSW_F64, world.b, world.x, world.work));
+    note(o, world.work, FAULT_SMALL * sizeof *world.work);
+    MAKE(o, factor, gsw_factor_create(world.context, m, NULL, &factor));
+    STEP(o, gsw_smooth(world.context, m, factor, 2, 0, world.b, world.x, world.work));
+    note(o, world.x, FAULT_SMALL * sizeof *world.x);
+end:
+    gsw_factor_destroy((void *)factor == untouched ? NULL : factor);
+}
+
+/* Other scenes, whose matrices have a mask. */
+static void scene_masked(outcome *o, int variant) {
+    static const struct {
+        void (*scene)(outcome *o, int variant);
+        int variants;
+    } masked[] = {{scene_masked_products, 2}, {scene_upload, 2},
+                  {scene_sptrsv, 32},         {scene_factor, 2 * TYPES * OPTIONS},
+                  {scene_operator, 4},        {scene_multigrid, 64},
+                  {scene_relax, 4},           {scene_choose, 4},
+                  {scene_krylov, 64},         {scene_krylov_many, 4}};
+    static uint8_t active[FAULT_POINTS];
+    oracle_matrix *const own[] = {world.random, world.csr};
+    const int kind = variant % LENGTH(masked), next = variant / LENGTH(masked);
+    for (int i = 0; i < FAULT_POINTS; i++)
+        active[i] = i % 7 != 0 && i % 5 != 2;
+    world.active = active;
+    for (int i = 0; i < LENGTH(own); i++)
+        own[i]->view.active = active;
+    masked[kind].scene(o, 11 * next % masked[kind].variants);
+    for (int i = 0; i < LENGTH(own); i++)
+        own[i]->view.active = NULL;
+    world.active = NULL;
 }
 
 /* ---- One process of a partition -------------------------------------------------------------- */

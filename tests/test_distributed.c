@@ -772,6 +772,19 @@ TEST(a_bad_pivot_is_reported_by_all) {
     }
 }
 
+TEST(a_mask_is_refused_by_all) {
+    uint8_t mask[9 * 7 * 8] = {1};
+    system_of_test s = small_system((gsw_factor_options){.kind = GSW_ILU0});
+    small.matrix->view.active = mask;
+    s.from_csr = 2;
+    hub_run(4, 0, -1, body, &s);
+    for (int r = 0; r < 4; r++) {
+        ck_assert_int_eq(s.status[r], GSW_ERROR_UNSUPPORTED);
+        ck_assert_ptr_nonnull(
+            strstr(s.message[r], "a mask (active) is for a matrix on one process"));
+    }
+}
+
 TEST(a_failed_factorisation_is_refused_by_all) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_SSOR, GSW_JACOBI};
     for (int kind = 0; kind < 3; kind++)
@@ -801,6 +814,7 @@ int main(int argc, char **argv) {
     LOOPS(tc, on_reference() ? 1 : 6, late_messages_change_nothing);
     TESTS(with_small, values_may_come_in_another_format, a_silent_process_ends_the_others,
           a_process_that_calls_another_function_ends_all, a_partition_leaves_the_sums_of_others,
-          a_bad_pivot_is_reported_by_all, a_failed_factorisation_is_refused_by_all);
+          a_bad_pivot_is_reported_by_all, a_mask_is_refused_by_all,
+          a_failed_factorisation_is_refused_by_all);
     return backend_run_suite(suite);
 }

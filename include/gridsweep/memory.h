@@ -44,9 +44,9 @@ GSW_API
 gsw_status gsw_memory_set(gsw_context *context, void *pointer, int value, size_t bytes);
 
 /* Copies the arrays of a matrix, its mask included, from host memory into newly allocated backend
- * memory, and fills *matrix with a view of the copies. It copies with the CPU backend as well. Release it with
- * gsw_matrix_release(). On failure *matrix is {0}.
- * Errors: INVALID_ARGUMENT, OVERFLOW, OUT_OF_MEMORY, DEVICE. */
+ * memory, and fills *matrix with a view of the copies. It copies with the CPU backend as well.
+ * Release it with gsw_matrix_release(). On failure *matrix is {0}. Errors: INVALID_ARGUMENT,
+ * OVERFLOW, OUT_OF_MEMORY, DEVICE. */
 GSW_API
 gsw_status gsw_matrix_upload(gsw_context *context, const gsw_matrix *host, gsw_matrix *matrix);
 

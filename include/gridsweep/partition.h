@@ -194,8 +194,8 @@ gsw_status gsw_partition_matrix_from_stencil(gsw_partition *partition, const gsw
  * is in the host's memory, and stays unchanged; its grid must be the partition's. The values are
  * copied to new arrays in the context's memory: free them with gsw_matrix_release(). Collective. On
  * failure *matrix is {0}.
- * Errors: INVALID_ARGUMENT, NOT_A_GRID (a coupling outside the stencil), OVERFLOW, OUT_OF_MEMORY,
- * COMMUNICATION, TIMEOUT. */
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED (a mask), NOT_A_GRID (a coupling outside the stencil),
+ * OVERFLOW, OUT_OF_MEMORY, COMMUNICATION, TIMEOUT. */
 GSW_API
 gsw_status gsw_partition_scatter(gsw_partition *partition, int root, const gsw_matrix *whole,
                                  gsw_matrix *matrix);

@@ -10,10 +10,10 @@
  * the active points beside it. Where no flux crosses the coast, nothing else carries their smooth
  * error: multigrid took 3 to 30 times the iterations of the full box. So the hierarchy, and it
  * alone, is built from A + W: W couples neighbours along the axes, at least one of which is
- * inactive, by GSW_WEAK times the smaller coupling of the active rows nearest to both, and its rows
- * add up to 0. Interpolation depends on ratios, so its weights become the usual ones. `nearest`
- * holds the active row nearest to a point along x, else along y, else along z; itself where the
- * point is active; -1 where none is. (perf/DECISIONS.md, Inactive points) */
+ * inactive, by 3e-3 or 3e-4 times the smaller coupling of the active rows nearest to both, and its
+ * rows add up to 0. Interpolation depends on ratios, so its weights become the usual ones.
+ * `nearest` holds the active row nearest to a point along x, else along y, else along z; itself
+ * where the point is active; -1 where none is. (perf/DECISIONS.md, Inactive points) */
 #ifndef GSW_MASK_H
 #define GSW_MASK_H
 
@@ -21,8 +21,10 @@
 #include <stddef.h>
 #include <gridsweep/matrix.h>
 #include "common/host_device.h"
+#include "common/pivot.h"
 
-#define GSW_WEAK 1e-3
+#define GSW_WEAK_COAST 3e-3 /* between an active and an inactive point */
+#define GSW_WEAK_LAND  3e-4 /* between two inactive ones */
 
 /* Smaller couplings of a row, relative to its largest one, are rounding errors. */
 #define GSW_WEAK_TINY 1e-10
@@ -79,33 +81,90 @@ GSW_HD void gsw_mask_put(const gsw_mask_rows *m, int32_t e, int64_t row, double 
 }
 
 GSW_HD double gsw_mask_get(const gsw_mask_rows *m, int32_t e, int64_t row) {
-    return ((const double *)m->values[e])[row];
+    return m->type == GSW_F64 ? ((const double *)m->values[e])[row]
+                              : (double)((const float *)m->values[e])[row];
 }
 
-/* The row at `sign` times offset e of a row; -1: it is outside the grid. */
-GSW_HD int64_t gsw_mask_neighbour(const gsw_mask_rows *m, int64_t row, int32_t e, int32_t sign) {
-    int64_t rest = row, other = row, step = sign;
+typedef struct gsw_mask_point {
+    int64_t row, at[3];
+} gsw_mask_point;
+
+GSW_HD gsw_mask_point gsw_mask_point_of(const gsw_mask_rows *m, int64_t row) {
+    const int64_t line = row / m->n[0];
+    const gsw_mask_point p = {row, {row % m->n[0], line % m->n[1], line / m->n[1]}};
+    return p;
+}
+
+/* The row at `sign` times offset e of a point; -1: it is outside the grid. */
+GSW_HD int64_t gsw_mask_neighbour(const gsw_mask_rows *m, const gsw_mask_point *p, int32_t e,
+                                  int32_t sign) {
+    int64_t other = p->row, step = sign;
     for (int32_t a = 0; a < 3; a++) {
-        const int64_t at = rest % m->n[a] + sign * m->offset[e][a];
+        const int64_t at = p->at[a] + sign * m->offset[e][a];
         if (at < 0 || at >= m->n[a])
             return -1;
         other += step * m->offset[e][a];
         step *= m->n[a];
-        rest /= m->n[a];
     }
     return other;
 }
 
+/* The neighbour before or after a point along an axis; -1: it is outside the grid, or the stencil
+ * does not have both. */
+GSW_HD int64_t gsw_mask_beside(const gsw_mask_rows *m, const gsw_mask_point *p, int32_t axis,
+                               int32_t side) {
+    const int32_t e = m->beside[axis][side];
+    return e < 0 ? -1 : gsw_mask_neighbour(m, p, e, 1);
+}
+
+/* What a row is: 0 one of a system; 1 one without couplings; 2 one with a diagonal so large that it
+ * determines its unknown nearly alone; 3 one of zeros; 4 one of an inactive point. The mask may be
+ * NULL. */
+GSW_HD int gsw_mask_kind(const gsw_mask_rows *m, int64_t row) {
+    const gsw_mask_point p = gsw_mask_point_of(m, row);
+    double couplings = 0, diagonal = 0;
+    if (m->active != NULL && !m->active[row])
+        return 4;
+    for (int32_t e = 0; e < m->count; e++) {
+        const int64_t other = m->values[e] == NULL ? -1 : gsw_mask_neighbour(m, &p, e, 1);
+        if (other < 0 || (m->active != NULL && !m->active[other]))
+            continue;
+        const double value = fabs(gsw_mask_get(m, e, row));
+        if (e == m->center)
+            diagonal = value;
+        else
+            couplings += value;
+    }
+    if (couplings == 0 && diagonal == 0)
+        return 3;
+    return !gsw_row_is_fixed(diagonal, couplings + diagonal) ? 0 : couplings == 0 ? 1 : 2;
+}
+
 /* Cuts an inactive point out. */
 GSW_HD void gsw_mask_cut_point(const gsw_mask_rows *m, int64_t row) {
+    const gsw_mask_point p = gsw_mask_point_of(m, row);
     for (int32_t e = 0; e < m->count; e++) {
         if (m->values[e] == NULL)
             continue;
         gsw_mask_put(m, e, row, e == m->center);
-        const int64_t other = e == m->center ? -1 : gsw_mask_neighbour(m, row, e, -1);
+        const int64_t other = e == m->center ? -1 : gsw_mask_neighbour(m, &p, e, -1);
         if (other >= 0 && m->active[other])
             gsw_mask_put(m, e, other, 0);
     }
+}
+
+/* Whether cutting an inactive point out would change nothing but the scale of its row. */
+GSW_HD int gsw_mask_is_cut(const gsw_mask_rows *m, int64_t row) {
+    const gsw_mask_point p = gsw_mask_point_of(m, row);
+    for (int32_t e = 0; e < m->count; e++) {
+        if (m->values[e] == NULL || e == m->center)
+            continue;
+        const int64_t other = gsw_mask_neighbour(m, &p, e, -1);
+        if ((gsw_mask_neighbour(m, &p, e, 1) >= 0 && gsw_mask_get(m, e, row) != 0) ||
+            (other >= 0 && gsw_mask_get(m, e, other) != 0))
+            return 0;
+    }
+    return m->values[m->center] != NULL && !gsw_pivot_is_bad(gsw_mask_get(m, m->center, row), 1);
 }
 
 /* Fills the gaps, where `nearest` is -1, of `count` points that are `step` apart: each from the
@@ -125,67 +184,100 @@ GSW_HD void gsw_mask_fill_gaps(int64_t *nearest, int64_t step, int64_t count) {
     }
 }
 
-/* What active row `row` counts as a coupling along an axis, with the sign of its diagonal: the
- * smaller one along that axis; else the smallest along another one; else the largest of all. */
-GSW_HD double gsw_mask_coupling(const gsw_mask_rows *m, int64_t row, int32_t axis) {
+/* What an active row counts as its couplings along the axes, with the sign of its diagonal: the
+ * smaller one along each; else the smallest along another one; else the largest of all. */
+typedef struct gsw_mask_couplings {
+    int64_t row;
+    double along[3];
+} gsw_mask_couplings;
+
+GSW_HD gsw_mask_couplings gsw_mask_couplings_of(const gsw_mask_rows *m, int64_t row) {
+    const gsw_mask_point p = gsw_mask_point_of(m, row);
     const double diagonal = gsw_mask_get(m, m->center, row);
-    double least[3] = {0, 0, 0}, largest = 0, found = 0;
+    gsw_mask_couplings c = {row, {0, 0, 0}};
+    double largest = 0, least = 0;
     for (int32_t e = 0; e < m->count; e++) {
-        const int64_t other = e == m->center ? -1 : gsw_mask_neighbour(m, row, e, 1);
+        const int64_t other = e == m->center ? -1 : gsw_mask_neighbour(m, &p, e, 1);
         if (other < 0 || !m->active[other])
             continue;
         const double size = fabs(gsw_mask_get(m, e, row));
         const int32_t a = m->axis[e];
         if (size > largest)
             largest = size;
-        if (a >= 0 && size > 0 && (least[a] == 0 || size < least[a]))
-            least[a] = size;
+        if (a >= 0 && size > 0 && (c.along[a] == 0 || size < c.along[a]))
+            c.along[a] = size;
     }
     for (int32_t a = 0; a < 3; a++)
-        if (least[a] > GSW_WEAK_TINY * largest && (found == 0 || least[a] < found))
-            found = least[a];
-    if (least[axis] > GSW_WEAK_TINY * largest)
-        found = least[axis];
-    if (found == 0)
-        found = largest > 0 ? largest : fabs(diagonal) / 6;
-    return diagonal < 0 ? -found : found;
+        if (c.along[a] > GSW_WEAK_TINY * largest && (least == 0 || c.along[a] < least))
+            least = c.along[a];
+    if (least == 0)
+        least = largest > 0 ? largest : fabs(diagonal) / 6;
+    for (int32_t a = 0; a < 3; a++) {
+        if (!(c.along[a] > GSW_WEAK_TINY * largest))
+            c.along[a] = least;
+        if (diagonal < 0)
+            c.along[a] = -c.along[a];
+    }
+    return c;
 }
 
-/* The weak coupling of two points along an axis. */
-GSW_HD double gsw_mask_weak(const gsw_mask_rows *m, const int64_t *nearest, int32_t axis,
-                            int64_t row, int64_t other) {
-    const double a = gsw_mask_coupling(m, nearest[row], axis);
-    const double b =
-        nearest[row] == nearest[other] ? a : gsw_mask_coupling(m, nearest[other], axis);
-    return GSW_WEAK * (fabs(a) <= fabs(b) ? a : b);
+/* The weak coupling along an axis of an inactive point, whose nearest active row's couplings are
+ * `own`, and another point. */
+GSW_HD double gsw_mask_weak(const gsw_mask_rows *m, const int64_t *nearest,
+                            const gsw_mask_couplings *own, int32_t axis, int64_t other) {
+    const double a = own->along[axis];
+    double b = a;
+    if (nearest[other] != own->row)
+        b = gsw_mask_couplings_of(m, nearest[other]).along[axis];
+    /* the same from both sides, also where the signs differ */
+    const double least = fabs(a) < fabs(b) || (fabs(a) == fabs(b) && a < b) ? a : b;
+    return (m->active[other] ? GSW_WEAK_COAST : GSW_WEAK_LAND) * least;
 }
 
-/* Couples an inactive point to its neighbours, in both rows. */
+/* The sum of an active row, with the sign of its diagonal; 0 where it is the other, or nothing but
+ * rounding. */
+GSW_HD double gsw_mask_sum(const gsw_mask_rows *m, int64_t row) {
+    const gsw_mask_point p = gsw_mask_point_of(m, row);
+    double sum = 0, size = 0;
+    for (int32_t e = 0; e < m->count; e++) {
+        const int64_t other = gsw_mask_neighbour(m, &p, e, 1);
+        const double value = other < 0 || !m->active[other] ? 0 : gsw_mask_get(m, e, row);
+        sum += value;
+        size += fabs(value);
+    }
+    const int counts = sum * gsw_mask_get(m, m->center, row) > 0 && !gsw_row_sum_is_zero(sum, size);
+    return counts ? sum : 0;
+}
+
+/* Couples an inactive point to its neighbours, in both rows; its diagonal holds its share of the
+ * row sum until the couplings are added. */
 GSW_HD void gsw_mask_extend_point(const gsw_mask_rows *m, const int64_t *nearest, int64_t row) {
-    for (int32_t a = 0; a < 3 && nearest[row] >= 0; a++)
+    const gsw_mask_point p = gsw_mask_point_of(m, row);
+    if (nearest[row] < 0)
+        return;
+    const gsw_mask_couplings own = gsw_mask_couplings_of(m, nearest[row]);
+    gsw_mask_put(m, m->center, row, GSW_WEAK_COAST * gsw_mask_sum(m, nearest[row]));
+    for (int32_t a = 0; a < 3; a++)
         for (int32_t side = 0; side < 2; side++) {
-            const int32_t e = m->beside[a][side], back = m->beside[a][!side];
-            const int64_t other = e < 0 ? -1 : gsw_mask_neighbour(m, row, e, 1);
+            const int64_t other = gsw_mask_beside(m, &p, a, side);
             if (other < 0)
                 continue;
-            /* from the lower one to the higher one, so that both rows have the same bits */
-            const double w = side == 0 ? gsw_mask_weak(m, nearest, a, other, row)
-                                       : gsw_mask_weak(m, nearest, a, row, other);
-            gsw_mask_put(m, e, row, -w);
+            const double w = gsw_mask_weak(m, nearest, &own, a, other);
+            gsw_mask_put(m, m->beside[a][side], row, -w);
             if (m->active[other])
-                gsw_mask_put(m, back, other, -w);
+                gsw_mask_put(m, m->beside[a][!side], other, -w);
         }
 }
 
 /* The diagonal of a row: plus its weak couplings. */
 GSW_HD void gsw_mask_add_weak(const gsw_mask_rows *m, int64_t row) {
-    double sum = m->active[row] ? gsw_mask_get(m, m->center, row) : 0;
+    const gsw_mask_point p = gsw_mask_point_of(m, row);
+    double sum = gsw_mask_get(m, m->center, row);
     for (int32_t a = 0; a < 3; a++)
         for (int32_t side = 0; side < 2; side++) {
-            const int32_t e = m->beside[a][side];
-            const int64_t other = e < 0 ? -1 : gsw_mask_neighbour(m, row, e, 1);
+            const int64_t other = gsw_mask_beside(m, &p, a, side);
             if (other >= 0 && !(m->active[row] && m->active[other]))
-                sum -= gsw_mask_get(m, e, row);
+                sum -= gsw_mask_get(m, m->beside[a][side], row);
         }
     if (m->active[row] || sum != 0)
         gsw_mask_put(m, m->center, row, sum);
@@ -193,10 +285,10 @@ GSW_HD void gsw_mask_add_weak(const gsw_mask_rows *m, int64_t row) {
 
 /* The first inactive point beside an active row along the axes. */
 GSW_HD int64_t gsw_mask_first_inactive(const gsw_mask_rows *m, int64_t row) {
+    const gsw_mask_point p = gsw_mask_point_of(m, row);
     for (int32_t a = 0; a < 3; a++)
         for (int32_t side = 0; side < 2; side++) {
-            const int32_t e = m->beside[a][side];
-            const int64_t other = e < 0 ? -1 : gsw_mask_neighbour(m, row, e, 1);
+            const int64_t other = gsw_mask_beside(m, &p, a, side);
             if (other >= 0 && !m->active[other])
                 return other;
         }
@@ -206,11 +298,11 @@ GSW_HD int64_t gsw_mask_first_inactive(const gsw_mask_rows *m, int64_t row) {
 /* After all points have been coupled: the diagonals of an inactive point, and of the active ones
  * whose first inactive neighbour it is. */
 GSW_HD void gsw_mask_end_point(const gsw_mask_rows *m, int64_t row) {
+    const gsw_mask_point p = gsw_mask_point_of(m, row);
     gsw_mask_add_weak(m, row);
     for (int32_t a = 0; a < 3; a++)
         for (int32_t side = 0; side < 2; side++) {
-            const int32_t e = m->beside[a][side];
-            const int64_t other = e < 0 ? -1 : gsw_mask_neighbour(m, row, e, 1);
+            const int64_t other = gsw_mask_beside(m, &p, a, side);
             if (other >= 0 && m->active[other] && gsw_mask_first_inactive(m, other) == row)
                 gsw_mask_add_weak(m, other);
         }

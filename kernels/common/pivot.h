@@ -28,6 +28,17 @@ GSW_HD double gsw_pivot_shifted(double pivot, double shift, double largest, int 
     return pivot < 0 && !positive ? -shift : shift;
 }
 
+/* Whether a row determines its unknown nearly alone: the sum of the |couplings| is at most a
+ * millionth of |diagonal|. `size`: their sum with the diagonal. */
+GSW_HD int gsw_row_is_fixed(double diagonal, double size) {
+    return diagonal > 0 && size <= (1 + 1e-6) * diagonal && size <= DBL_MAX;
+}
+
+/* Whether the sum of a row is 0 but for rounding; `size`: the sum of its absolute values. */
+GSW_HD int gsw_row_sum_is_zero(double sum, double size) {
+    return fabs(sum) <= 10 * DBL_EPSILON * size;
+}
+
 /* Whether a value is finite in fp64 and infinite in fp32. */
 GSW_HD int gsw_is_beyond_f32(double v) {
     return fabs(v) > (double)FLT_MAX && fabs(v) <= DBL_MAX;

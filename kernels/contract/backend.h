@@ -185,6 +185,17 @@ typedef struct gsw_mask_ops {
     gsw_status (*cut)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                       void *const *arrays);
 
+    /* Whether a matrix of stencil arrays with a mask is such as cut() leaves it, but for the
+     * diagonal of inactive rows, which is positive. The answer is in host memory. */
+    gsw_status (*is_cut)(gsw_context *context, const gsw_matrix *matrix, int *yes);
+
+    /* Of a matrix of stencil arrays, with a mask or without: left[i] = 0 at inactive points and in
+     * rows that determine their unknown nearly alone (gsw_row_is_fixed()) or not at all, else 1.
+     * counts: of these rows those with a diagonal alone, those with couplings, and those of zeros.
+     * The counts are in host memory. */
+    gsw_status (*find_fixed)(gsw_context *context, const gsw_matrix *matrix, uint8_t *left,
+                             int64_t counts[3]);
+
     /* After cut, in fp64: couples inactive points weakly to their neighbours (common/mask.h).
      * `nearest`: room for one number per point. */
     gsw_status (*extend)(gsw_context *context, const gsw_matrix *matrix, int64_t *nearest,

@@ -27,6 +27,7 @@ typedef struct gsw_survey {
     int64_t bad_row;    /* lowest row whose diagonal is zero or not finite, or -1 */
     int symmetric;      /* to 1e-7 of the diagonals */
     int zero_sums;      /* every row's sum vanishes, to 1e-12 of its entries */
+    int constants;      /* the same to 10 roundings: A maps constants to 0 */
     int isolated;       /* some row has no entry but its diagonal */
 
     /* For choice.c. Couplings are the entries of a row without its diagonal. */
@@ -35,6 +36,7 @@ typedef struct gsw_survey {
                             diagonal) / |diagonal| */
     double strongest;    /* mean over the rows of the largest of a row's three couplings */
     int64_t negative;    /* rows whose diagonal is negative */
+    int64_t fixed;       /* rows that determine their unknown nearly alone (gsw_row_is_fixed()) */
 } gsw_survey;
 
 /* The rows from which weights are computed: those of A; of (A + A^T) / 2; or of the latter without

@@ -518,6 +518,8 @@ static const gsw_mask_ops mask_ops = {
     .select = entry<gsw_cuda_select>::call,
     .take = entry<gsw_cuda_take_mask>::call,
     .cut = entry<gsw_cuda_cut>::call,
+    .is_cut = entry<gsw_cuda_is_cut>::call,
+    .find_fixed = entry<gsw_cuda_find_fixed>::call,
     .extend = entry<gsw_cuda_extend>::call,
 };
 

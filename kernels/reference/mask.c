@@ -17,13 +17,39 @@ static int is_small(const gsw_grid *g) {
     return g->nx * lines_of(g) <= SERIAL_LIMIT;
 }
 
+/* The first inactive point from `row` on, before `end`; `end`: there is none. */
+static int64_t next_inactive(const uint8_t *active, int64_t row, int64_t end) {
+    const uint8_t *found = row < end ? memchr(active + row, 0, (size_t)(end - row)) : NULL;
+    return found != NULL ? found - active : end;
+}
+
+/* y = z, or 0, at inactive points. */
+static void replace(int threads, size_t size, int64_t n, const uint8_t *active, const void *z,
+                    void *y) {
+    enum { BLOCK = SERIAL_LIMIT };
+#pragma omp parallel for num_threads(threads) if (n > SERIAL_LIMIT)
+    for (int64_t from = 0; from < n; from += BLOCK) {
+        const int64_t end = n - from < BLOCK ? n : from + BLOCK;
+        for (int64_t i = next_inactive(active, from, end); i < end;
+             i = next_inactive(active, i + 1, end)) {
+            void *to = (char *)y + (size_t)i * size;
+            if (z != NULL)
+                memcpy(to, (const char *)z + (size_t)i * size, size);
+            else
+                memset(to, 0, size);
+        }
+    }
+}
+
 static gsw_status host_select(gsw_context *context, gsw_dtype type, int64_t n,
                               const uint8_t *active, const void *x, const void *z, void *y) {
     const double *x8 = x, *z8 = z;
     const float *x4 = x, *z4 = z;
     double *y8 = y;
     float *y4 = y;
-    if (type == GSW_F64) {
+    if (x == y) {
+        replace(context->threads, gsw_dtype_size(type), n, active, z, y);
+    } else if (type == GSW_F64) {
 #pragma omp parallel for num_threads(context->threads) if (n > SERIAL_LIMIT)
         for (int64_t i = 0; i < n; i++)
             y8[i] = active[i] ? x8[i] : z8 != NULL ? z8[i] : 0;
@@ -40,12 +66,6 @@ static gsw_status host_take(gsw_context *context, int64_t n, const uint8_t *acti
     for (int64_t i = 0; i < n; i++)
         copy[i] = active[i] != 0;
     return GSW_SUCCESS;
-}
-
-/* The first inactive point from `row` on, before `end`; `end`: there is none. */
-static int64_t next_inactive(const uint8_t *active, int64_t row, int64_t end) {
-    const uint8_t *found = memchr(active + row, 0, (size_t)(end - row));
-    return found != NULL ? found - active : end;
 }
 
 /* Calls point() for every inactive point. */
@@ -72,6 +92,43 @@ static gsw_status host_cut(gsw_context *context, const gsw_matrix *matrix, gsw_d
                            void *const *arrays) {
     const gsw_mask_rows m = gsw_mask_rows_of(matrix, type, arrays);
     for_inactive(context, matrix, &m, NULL, cut_point);
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_is_cut(gsw_context *context, const gsw_matrix *matrix, int *yes) {
+    const gsw_grid *g = &matrix->grid;
+    const gsw_mask_rows m = gsw_mask_rows_of(matrix, matrix->array.value_type,
+                                             (void *const *)(uintptr_t)matrix->array.values);
+    int cut = 1;
+#pragma omp parallel for num_threads(context->threads) if (!is_small(g)) reduction(& : cut)
+    for (int64_t line = 0; line < lines_of(g); line++) {
+        const int64_t end = (line + 1) * g->nx;
+        for (int64_t row = next_inactive(m.active, line * g->nx, end); row < end && cut;
+             row = next_inactive(m.active, row + 1, end))
+            cut = gsw_mask_is_cut(&m, row);
+    }
+    *yes = cut;
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_find_fixed(gsw_context *context, const gsw_matrix *matrix, uint8_t *left,
+                                  int64_t counts[3]) {
+    const gsw_grid *g = &matrix->grid;
+    const gsw_mask_rows m = gsw_mask_rows_of(matrix, matrix->array.value_type,
+                                             (void *const *)(uintptr_t)matrix->array.values);
+    const int64_t points = g->nx * lines_of(g);
+    int64_t alone = 0, large = 0, zeros = 0;
+#pragma omp parallel for num_threads(context->threads) if (!is_small(g)) reduction(+ : alone, large, zeros)
+    for (int64_t row = 0; row < points; row++) {
+        const int kind = gsw_mask_kind(&m, row);
+        left[row] = kind == 0;
+        alone += kind == 1;
+        large += kind == 2;
+        zeros += kind == 3;
+    }
+    counts[0] = alone;
+    counts[1] = large;
+    counts[2] = zeros;
     return GSW_SUCCESS;
 }
 
@@ -118,5 +175,9 @@ static gsw_status host_extend(gsw_context *context, const gsw_matrix *matrix, in
     return GSW_SUCCESS;
 }
 
-const gsw_mask_ops gsw_host_mask_ops = {
-    .select = host_select, .take = host_take, .cut = host_cut, .extend = host_extend};
+const gsw_mask_ops gsw_host_mask_ops = {.select = host_select,
+                                        .take = host_take,
+                                        .cut = host_cut,
+                                        .is_cut = host_is_cut,
+                                        .find_fixed = host_find_fixed,
+                                        .extend = host_extend};

@@ -1,5 +1,6 @@
 /* survey.c: properties of a level's matrix, row by row. */
 #include <float.h>
+#include "common/pivot.h"
 #include "reference/levels.h"
 #include "reference/rows.h"
 
@@ -55,10 +56,12 @@ static void add_row(const row_sums *s, int64_t row, gsw_survey *survey) {
         survey->bad_row = row;
     survey->isolated |= s->size == d;
     survey->zero_sums &= fabs(s->total) <= 1e-12 * s->size;
+    survey->constants &= gsw_row_sum_is_zero(s->total, s->size);
     survey->row_ratio = ratio > survey->row_ratio ? ratio : survey->row_ratio;
     survey->largest = s->size > survey->largest ? s->size : survey->largest;
     survey->least = d < survey->least ? d : survey->least;
     survey->negative += s->diagonal < 0;
+    survey->fixed += gsw_row_is_fixed(d, s->size);
     for (int axis = 0; axis < 3; axis++) {
         const double share = -s->axis[axis] / s->diagonal;
         survey->coupling[axis] += share > 0 ? share : 0;
@@ -79,7 +82,8 @@ gsw_status gsw_reference_survey(gsw_context *context, const gsw_matrix *matrix,
     const gsw_frame *f = own ? own : &all;
     const double points = (double)(f->n[0] * f->n[1] * f->n[2]);
     (void)context;
-    *survey = (gsw_survey){.least = DBL_MAX, .bad_row = -1, .symmetric = 1, .zero_sums = 1};
+    *survey = (gsw_survey){
+        .least = DBL_MAX, .bad_row = -1, .symmetric = 1, .zero_sums = 1, .constants = 1};
     for (int64_t z = 0; z < f->n[2]; z++)
         for (int64_t y = 0; y < f->n[1]; y++)
             for (int64_t x = 0; x < f->n[0]; x++) {

@@ -160,7 +160,9 @@ static void merge(const gsw_survey *other, gsw_survey *s) {
     s->same_sign += other->same_sign;
     s->strongest += other->strongest;
     s->negative += other->negative;
+    s->fixed += other->fixed;
     s->zero_sums = s->zero_sums && other->zero_sums;
+    s->constants = s->constants && other->constants;
     s->isolated = s->isolated || other->isolated;
     s->symmetric = s->symmetric && other->symmetric;
     if (other->bad_row >= 0 && (s->bad_row < 0 || other->bad_row < s->bad_row))

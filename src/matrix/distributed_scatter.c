@@ -136,6 +136,9 @@ static gsw_status check_whole(gsw_partition *p, int root, const gsw_matrix *whol
     GSW_REQUIRE(p->context, gsw_grid_is_same(&whole->grid, &p->grid),
                 "whole: its grid is not the partition's");
     GSW_TRY(gsw_matrix_check(p->context, whole));
+    if (whole->active)
+        return gsw_fail(p->context, GSW_ERROR_UNSUPPORTED,
+                        "matrix: a mask (active) is for a matrix on one process");
     return whole->format == GSW_FORMAT_CSR ? gsw_matrix_validate_host(p->context, whole)
                                            : GSW_SUCCESS;
 }

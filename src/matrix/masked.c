@@ -14,6 +14,7 @@ gsw_status gsw_masked_take_mask(gsw_context *context, const gsw_matrix *matrix,
     const size_t points = (size_t)(g->nx * g->ny * g->nz);
     if (matrix->active == NULL)
         return GSW_SUCCESS;
+    GSW_TRY(context->ops->memory->check_place(context, "active", matrix->active));
     if (masked->active == NULL)
         GSW_TRY(gsw_reserve_counted(context, points, 1, &masked->bytes, (void **)&masked->active));
     return context->ops->mask->take(context, (int64_t)points, matrix->active, masked->active);
@@ -35,11 +36,16 @@ static gsw_status open_arrays(gsw_context *context, const gsw_matrix *matrix, gs
 gsw_status gsw_masked_take(gsw_context *context, const gsw_matrix *matrix, gsw_masked *masked,
                            gsw_matrix *plain) {
     const gsw_dtype type = gsw_matrix_value_type(matrix);
+    int is_cut = 0;
     *plain = *matrix;
     plain->active = NULL;
     if (matrix->active == NULL)
         return GSW_SUCCESS;
     GSW_TRY(gsw_masked_take_mask(context, matrix, masked));
+    if (gsw_matrix_is_arrays(matrix))
+        GSW_TRY(context->ops->mask->is_cut(context, matrix, &is_cut));
+    if (is_cut)
+        return GSW_SUCCESS;
     GSW_TRY(open_arrays(context, matrix, masked));
     GSW_TRY(context->ops->multigrid->copy_arrays(context, plain, type, masked->arrays));
     GSW_TRY(context->ops->mask->cut(context, matrix, type, masked->arrays));

@@ -13,11 +13,11 @@ typedef struct gsw_masked {
     int64_t bytes;
 } gsw_masked;
 
-/* Takes a matrix that has been checked. Without a mask *plain is the matrix itself. Else it is a
- * copy without its inactive points, of the matrix's type, whose list of arrays is in *masked.
- * Values are copied again where *masked has been open before. Close *masked also after a failure.
- * What has been open with a mask refuses a matrix without one, and the other way round. Errors:
- * INVALID_ARGUMENT, OVERFLOW, OUT_OF_MEMORY, NOT_A_GRID. */
+/* Takes a matrix that has been checked. *plain is a view of it where it has no mask, or nothing to
+ * cut: no couplings of inactive rows, and none to them. Else it is a copy without its inactive
+ * points, of the matrix's type, whose list of arrays is in *masked. Values are copied again where
+ * *masked has been open before. Close *masked also after a failure. Errors: OVERFLOW,
+ * OUT_OF_MEMORY, NOT_A_GRID, DEVICE. */
 gsw_status gsw_masked_take(gsw_context *context, const gsw_matrix *matrix, gsw_masked *masked,
                            gsw_matrix *plain);
 

@@ -130,6 +130,11 @@ static int is_stray(const gsw_matrix *matrix, int64_t row, int64_t k) {
                                 gsw_index_at(csr->columns, csr->index_type, k) - csr->base) < 0;
 }
 
+/* The copy of such a row is that of the identity, also where its diagonal is not stored. */
+static int is_inactive(const gsw_matrix *matrix, int64_t row) {
+    return matrix->active && !matrix->active[row];
+}
+
 /* Checks every row and counts the entries of the part. */
 static gsw_status count_csr_part(gsw_context *context, const gsw_matrix *matrix, gsw_part part,
                                  int64_t *count) {
@@ -150,7 +155,8 @@ static gsw_status count_csr_part(gsw_context *context, const gsw_matrix *matrix,
         int64_t first = begin;
         int64_t last = end;
         part_of_row(csr, part, row, &first, &last);
-        for (int64_t k = first; k < last; k++)
+        *count += is_inactive(matrix, row);
+        for (int64_t k = first; k < last && !is_inactive(matrix, row); k++)
             *count += !is_stray(matrix, row, k);
         begin = end;
     }
@@ -166,7 +172,11 @@ static void copy_csr_part(const gsw_matrix *matrix, gsw_part part, gsw_csr *to) 
         int64_t first = begin;
         int64_t last = end;
         part_of_row(from, part, row, &first, &last);
-        for (int64_t k = first; k < last; k++) {
+        if (is_inactive(matrix, row)) {
+            gsw_value_put((void *)to->values, to->value_type, next, 1);
+            gsw_index_put((void *)to->columns, to->index_type, next++, row);
+        }
+        for (int64_t k = first; k < last && !is_inactive(matrix, row); k++) {
             if (is_stray(matrix, row, k))
                 continue;
             put_value(to, next, from->values, k);

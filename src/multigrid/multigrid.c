@@ -237,10 +237,6 @@ static gsw_status cycle(gsw_multigrid *multigrid, const double *b, double *x) {
     const gsw_multigrid_ops *ops = context->ops->multigrid;
     gsw_level *finest = multigrid->level[0];
     const int64_t n = finest->points;
-    if (multigrid->masked.active) { /* b may hold anything at inactive points */
-        GSW_TRY(gsw_masked_vector(context, &multigrid->masked, GSW_F64, n, b, x));
-        b = x;
-    }
     if (multigrid->options.cycle_type == GSW_F32) {
         GSW_TRY(ops->narrow(context, n, b, multigrid->own_b, multigrid->scale));
         if (gsw_level_is_shared(finest))
@@ -282,6 +278,10 @@ gsw_status gsw_multigrid_apply(gsw_context *context, gsw_multigrid *multigrid, c
     GSW_TRY(gsw_check_vectors(context, n, GSW_F64, 1, vectors, 2));
     if (multigrid->partition)
         GSW_TRY(gsw_partition_usable(multigrid->partition));
+    if (multigrid->masked.active) { /* b may hold anything at inactive points */
+        GSW_TRY(gsw_masked_vector(context, &multigrid->masked, GSW_F64, n, b, x));
+        b = x;
+    }
     if (!is_together(multigrid))
         return cycle(multigrid, b, x);
     GSW_TRY(gsw_shared_gather(multigrid, b, &whole_b, &whole_x));

@@ -36,12 +36,16 @@ static void forget_mask(gsw_factor *factor) {
     factor->masked = NULL;
 }
 
-/* Takes the values of matrices that have been checked, without their inactive points, and the mask
- * of the first one. */
+/* Takes the values of matrices, without their inactive points, and the mask of the first one. What
+ * is refused leaves the factor as it was. */
 static gsw_status take(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                        const gsw_matrix *upper) {
     gsw_masked of_upper = {0};
-    gsw_matrix plain, plain_upper;
+    gsw_matrix plain, plain_upper, seen = *matrix;
+    if (matrix->active) /* its copy has all values */
+        seen.array.repeat = GSW_REPEAT_NONE;
+    GSW_TRY(gsw_packed_check(context, factor, &seen, upper));
+    factor->usable = 0; /* from here on the mask may be another one than that of its values */
     if (!matrix->active) {
         forget_mask(factor);
         return gsw_packed_take(context, factor, matrix, upper);
@@ -225,11 +229,6 @@ gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const g
     if (factor->shared)
         return refactor_shared(context, factor, matrix);
     GSW_TRY(gsw_factor_check_system(context, factor, matrix, "matrix"));
-    if (matrix->active) {
-        GSW_TRY(gsw_matrix_check(context, matrix));
-        if (upper)
-            GSW_TRY(gsw_matrix_check(context, upper));
-    }
     return take(context, factor, matrix, upper);
 }
 

@@ -64,8 +64,8 @@ static gsw_status check_matrix(gsw_context *context, const gsw_factor *factor,
     return gsw_factor_check_system(context, factor, matrix, name);
 }
 
-static gsw_status fill(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
-                       const gsw_matrix *upper) {
+gsw_status gsw_packed_check(gsw_context *context, const gsw_factor *factor,
+                            const gsw_matrix *matrix, const gsw_matrix *upper) {
     GSW_TRY(check_matrix(context, factor, matrix, "matrix"));
     if (factor->options.kind == GSW_FACTOR_LU)
         GSW_TRY(check_matrix(context, factor, upper, "upper"));
@@ -77,6 +77,12 @@ static gsw_status fill(gsw_context *context, gsw_factor *factor, const gsw_matri
                      gsw_repeat_of(matrix) == factor->repeat &&
                      gsw_has_constant_lines(matrix) >= factor->constant_lines),
                 "matrix: its values do not repeat like those of the factor's first matrix");
+    return GSW_SUCCESS;
+}
+
+static gsw_status fill(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
+                       const gsw_matrix *upper) {
+    GSW_TRY(gsw_packed_check(context, factor, matrix, upper));
     factor->usable = 0;
     factor->row_base = gsw_matrix_row_base(matrix);
     return context->ops->factor->fill(context, factor, matrix, upper);

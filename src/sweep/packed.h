@@ -29,6 +29,10 @@ gsw_status gsw_packed_open_ghosts(gsw_context *context, const gsw_matrix *matrix
 gsw_status gsw_packed_queue(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix);
 gsw_status gsw_packed_await(gsw_context *context, gsw_factor *factor);
 
+/* Refuses what gsw_packed_take() refuses before it changes the factor. */
+gsw_status gsw_packed_check(gsw_context *context, const gsw_factor *factor,
+                            const gsw_matrix *matrix, const gsw_matrix *upper);
+
 /* Takes values and waits for them. */
 gsw_status gsw_packed_take(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                            const gsw_matrix *upper);

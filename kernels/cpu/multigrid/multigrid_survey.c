@@ -4,6 +4,7 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#include "common/pivot.h"
 #include "multigrid_blocks.h"
 #include "multigrid_kernels.h"
 
@@ -16,8 +17,8 @@ typedef struct tally {
     double coupling[3][LANES];
     double row_ratio[LANES], largest[LANES], least[LANES];
     double off_diagonal[LANES], same_sign[LANES], strongest[LANES];
-    int64_t negative, bad_row;
-    int symmetric, zero_sums, isolated, bad;
+    int64_t negative, fixed, bad_row;
+    int symmetric, zero_sums, constants, isolated, bad;
 } tally;
 
 /* Rows next to each other on a line, so many that the loops over them take most of the time. */
@@ -117,12 +118,13 @@ static void sum_rows(const gsw_matrix *matrix, const int32_t *mirror, const span
 /* Adds the rows of one block, from `from` on, of which `count` are in the grid. */
 static void tally_block(const row_sums *r, int64_t from, int64_t count, tally *sums) {
     const double *diagonal = r->diagonal + from, *size = r->size + from, *total = r->total + from;
-    int bad = 0, unbalanced = 0, isolated = 0;
-#pragma omp simd reduction(| : bad, unbalanced, isolated)
+    int bad = 0, unbalanced = 0, varies = 0, isolated = 0;
+#pragma omp simd reduction(| : bad, unbalanced, varies, isolated)
     for (int l = 0; l < LANES; l++) {
         const double d = fabs(diagonal[l]), ratio = size[l] / d;
         bad |= !(d > 0) | !(d <= DBL_MAX);
         isolated |= size[l] == d;
+        varies |= !gsw_row_sum_is_zero(total[l], size[l]);
         unbalanced |= !(fabs(total[l]) <= 1e-12 * size[l]);
         sums->row_ratio[l] = ratio > sums->row_ratio[l] ? ratio : sums->row_ratio[l];
         sums->largest[l] = size[l] > sums->largest[l] ? size[l] : sums->largest[l];
@@ -148,8 +150,10 @@ static void tally_block(const row_sums *r, int64_t from, int64_t count, tally *s
         sums->off_diagonal[l] += off > 0 && d > 0 ? off : 0;
         sums->same_sign[l] += same > 1e-14 * off && d > 0 ? same : 0;
         sums->negative += diagonal[l] < 0;
+        sums->fixed += l < count && gsw_row_is_fixed(d, size[l]);
     }
     sums->zero_sums &= !unbalanced;
+    sums->constants &= !varies;
     sums->isolated |= isolated;
     sums->bad |= bad;
 }
@@ -175,7 +179,7 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, con
     tally part[PARTS];
 #pragma omp parallel for schedule(static) num_threads(threads) if (n[0] * lines > SERIAL_LIMIT)
     for (int64_t p = 0; p < PARTS; p++) {
-        tally sums = {.bad_row = -1, .symmetric = mirrored, .zero_sums = 1};
+        tally sums = {.bad_row = -1, .symmetric = mirrored, .zero_sums = 1, .constants = 1};
         for (int l = 0; l < LANES; l++)
             sums.least[l] = DBL_MAX;
         for (int64_t line = p * length; line < (p + 1) * length && line < lines; line++) {
@@ -187,7 +191,8 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, con
         }
         part[p] = sums;
     }
-    *result = (gsw_survey){.least = DBL_MAX, .bad_row = -1, .symmetric = 1, .zero_sums = 1};
+    *result = (gsw_survey){
+        .least = DBL_MAX, .bad_row = -1, .symmetric = 1, .zero_sums = 1, .constants = 1};
     for (int p = 0; p < PARTS; p++) {
         for (int axis = 0; axis < 3; axis++)
             for (int l = 0; l < LANES; l++)
@@ -201,10 +206,12 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, con
             result->strongest += part[p].strongest[l];
         }
         result->negative += part[p].negative;
+        result->fixed += part[p].fixed;
         if (result->bad_row < 0)
             result->bad_row = part[p].bad_row;
         result->symmetric &= part[p].symmetric || !mirrored;
         result->zero_sums &= part[p].zero_sums;
+        result->constants &= part[p].constants;
         result->isolated |= part[p].isolated;
     }
     for (int axis = 0; axis < 3; axis++)

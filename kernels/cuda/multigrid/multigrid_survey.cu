@@ -4,6 +4,7 @@
  * every run and every device. */
 #include <float.h>
 
+#include "common/pivot.h"
 #include "contract/row.h"
 #include "multigrid_rows.cuh"
 #include "cuda/device/sums.cuh"
@@ -16,10 +17,10 @@ enum { THREADS = 256 };
 struct tally {
     double coupling[3], off_diagonal, same_sign, strongest;
     double row_ratio, largest, least;
-    int64_t negative;
+    int64_t negative, fixed;
     int64_t bad_row; /* INT64_MAX: none */
     int32_t asymmetric;
-    int16_t unbalanced, isolated;
+    int16_t unbalanced, isolated; /* unbalanced: 1 no zero sums, 2 constants are not mapped to 0 */
 };
 
 /* The blocks' tallies lie in the context's partial sums. */
@@ -27,7 +28,7 @@ constexpr int BLOCKS_MAX =
     (int)(GSW_CUDA_SUMS * GSW_CUDA_PARTIALS * sizeof(double) / sizeof(tally));
 
 __device__ tally empty_tally() {
-    return {{0, 0, 0}, 0, 0, 0, 0, 0, INFINITY, 0, INT64_MAX, 0, 0, 0};
+    return {{0, 0, 0}, 0, 0, 0, 0, 0, INFINITY, 0, 0, INT64_MAX, 0, 0, 0};
 }
 
 __device__ void join(tally &to, const tally &from) {
@@ -37,6 +38,7 @@ __device__ void join(tally &to, const tally &from) {
     to.same_sign += from.same_sign;
     to.strongest += from.strongest;
     to.negative += from.negative;
+    to.fixed += from.fixed;
     to.row_ratio = from.row_ratio > to.row_ratio ? from.row_ratio : to.row_ratio;
     to.largest = from.largest > to.largest ? from.largest : to.largest;
     to.least = from.least < to.least ? from.least : to.least;
@@ -88,7 +90,7 @@ __device__ void add_row(const level_matrix &m, const mirrors &mirror, int64_t ro
     const double d = fabs(diagonal);
     if (!(d > 0 && d <= DBL_MAX) && row < sum.bad_row)
         sum.bad_row = row;
-    sum.unbalanced |= !(fabs(total) <= 1e-12 * size);
+    sum.unbalanced |= !(fabs(total) <= 1e-12 * size) | !gsw_row_sum_is_zero(total, size) << 1;
     sum.isolated |= size == d;
     const double inverse = 1 / diagonal;
     double strongest = 0;
@@ -104,6 +106,7 @@ __device__ void add_row(const level_matrix &m, const mirrors &mirror, int64_t ro
     sum.off_diagonal += off > 0 && d > 0 ? off : 0;
     sum.same_sign += same > 1e-14 * off && d > 0 ? same : 0;
     sum.negative += diagonal < 0;
+    sum.fixed += gsw_row_is_fixed(d, size);
     sum.row_ratio = ratio > sum.row_ratio ? ratio : sum.row_ratio;
     sum.largest = size > sum.largest ? size : sum.largest;
     sum.least = d < sum.least ? d : sum.least;
@@ -306,12 +309,14 @@ gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, const
     survey->same_sign = found.same_sign / (double)rows;
     survey->strongest = found.strongest / (double)rows;
     survey->negative = found.negative;
+    survey->fixed = found.fixed;
     survey->row_ratio = found.row_ratio;
     survey->largest = found.largest;
     survey->least = found.least;
     survey->bad_row = found.bad_row == INT64_MAX ? -1 : found.bad_row;
     survey->symmetric = !found.asymmetric;
-    survey->zero_sums = !found.unbalanced;
+    survey->zero_sums = !(found.unbalanced & 1);
+    survey->constants = !(found.unbalanced & 2);
     survey->isolated = found.isolated;
     return GSW_SUCCESS;
 }

@@ -1,12 +1,13 @@
-/* mask.cu: inactive points (common/mask.h), one thread each. Lines of points are scanned by a
- * thread each: along y and z neighbouring threads read neighbouring values. */
+/* mask.cu: inactive points (common/mask.h), one thread each. A block finds the nearest active
+ * points of a line along x; a thread scans one along y or z, beside threads that read neighbouring
+ * values. */
 #include "common/mask.h"
 #include "cuda/device/launch.cuh"
 #include "cuda/vector/mask.cuh"
 
 namespace {
 
-enum { THREADS = 256 };
+enum { THREADS = 256, CHUNK = 2048, SHARED_MOST = 32768 };
 
 unsigned blocks_of(int64_t n) {
     const int64_t blocks = (n + THREADS - 1) / THREADS, most = INT64_C(1) << 20;
@@ -25,8 +26,12 @@ template <typename Value>
 __global__ void __launch_bounds__(THREADS)
     select(int64_t n, const uint8_t *active, const Value *x, const Value *z, Value *y) {
     take_turn();
-    for (int64_t i = first_of_thread(); i < n; i += threads_of_grid())
-        y[i] = active[i] ? x[i] : z ? z[i] : Value(0);
+    for (int64_t i = first_of_thread(); i < n; i += threads_of_grid()) {
+        if (!active[i])
+            y[i] = z ? z[i] : Value(0);
+        else if (x != y)
+            y[i] = x[i];
+    }
 }
 
 template <typename Value>
@@ -46,36 +51,120 @@ __global__ void __launch_bounds__(THREADS)
         copy[i] = active[i] != 0;
 }
 
-/* The steps of an extension, and a cut. */
-enum step { CUT, EXTEND, END };
+/* What is done at inactive points: the steps of an extension, a cut, and a look. */
+enum step { CUT, EXTEND, END, LOOK };
 
+/* Blocks gather the inactive points of a chunk, so that all threads of a warp have one. LOOK:
+ * *uncut becomes 1 where something is to be cut; whoever writes, writes the same. */
 template <step Step>
 __global__ void __launch_bounds__(THREADS)
-    at_inactive(const __grid_constant__ gsw_mask_rows m, int64_t n, const int64_t *nearest) {
+    at_inactive(const __grid_constant__ gsw_mask_rows m, int64_t n, const int64_t *nearest,
+                unsigned long long *uncut) {
+    __shared__ int32_t found[CHUNK], count;
     take_turn();
-    for (int64_t row = first_of_thread(); row < n; row += threads_of_grid()) {
-        if (m.active[row])
-            continue;
-        if (Step == CUT)
-            gsw_mask_cut_point(&m, row);
-        else if (Step == EXTEND)
-            gsw_mask_extend_point(&m, nearest, row);
-        else
-            gsw_mask_end_point(&m, row);
+    for (int64_t first = (int64_t)blockIdx.x * CHUNK; first < n;
+         first += (int64_t)gridDim.x * CHUNK) {
+        if (threadIdx.x == 0)
+            count = 0;
+        __syncthreads();
+        for (int32_t k = (int32_t)threadIdx.x; k < CHUNK && first + k < n; k += THREADS)
+            if (!m.active[first + k])
+                found[atomicAdd(&count, 1)] = k;
+        __syncthreads();
+        for (int32_t k = (int32_t)threadIdx.x; k < count; k += THREADS) {
+            const int64_t row = first + found[k];
+            if (Step == CUT)
+                gsw_mask_cut_point(&m, row);
+            else if (Step == EXTEND)
+                gsw_mask_extend_point(&m, nearest, row);
+            else if (Step == END)
+                gsw_mask_end_point(&m, row);
+            else if (!gsw_mask_is_cut(&m, row))
+                *uncut = 1;
+        }
+        __syncthreads();
     }
 }
 
 __global__ void __launch_bounds__(THREADS)
-    begin_nearest(int64_t n, const uint8_t *active, int64_t *nearest) {
+    find_fixed(const __grid_constant__ gsw_mask_rows m, int64_t n, uint8_t *left,
+               unsigned long long *counts) {
+    unsigned long long alone = 0, large = 0, zeros = 0;
     take_turn();
+    for (int64_t row = first_of_thread(); row < n; row += threads_of_grid()) {
+        const int kind = gsw_mask_kind(&m, row);
+        left[row] = kind == 0;
+        alone += kind == 1;
+        large += kind == 2;
+        zeros += kind == 3;
+    }
+    if (alone > 0)
+        atomicAdd(&counts[0], alone);
+    if (large > 0)
+        atomicAdd(&counts[1], large);
+    if (zeros > 0)
+        atomicAdd(&counts[2], zeros);
+}
+
+/* The active point of a line that is nearest to x, from the bits of its active points; -1: there is
+ * none. Of two the one before. */
+__device__ int64_t nearest_in_line(const uint32_t *bits, int64_t x, int64_t count) {
+    int64_t word = x / 32, before = -1, after = -1;
+    uint32_t some = bits[word] & (0xffffffffU >> (31 - x % 32));
+    while (some == 0 && word > 0)
+        some = bits[--word];
+    if (some != 0)
+        before = word * 32 + 31 - __clz((int)some);
+    word = x / 32;
+    some = bits[word] & (0xffffffffU << x % 32);
+    while (some == 0 && ++word * 32 < count && (before < 0 || word * 32 - x < x - before))
+        some = bits[word];
+    if (some != 0)
+        after = word * 32 + __ffs((int)some) - 1;
+    return before < 0 || (after >= 0 && after - x < x - before) ? after : before;
+}
+
+/* The nearest active points along x; a block takes a line at a time. *gaps becomes 1 where a line
+ * has none. Shared memory: a bit per point. */
+__global__ void __launch_bounds__(THREADS)
+    begin_nearest(int64_t lines, int64_t count, const uint8_t *active, int64_t *nearest,
+                  int *gaps) {
+    extern __shared__ uint32_t bits[];
+    take_turn();
+    for (int64_t line = blockIdx.x; line < lines; line += gridDim.x) {
+        const int64_t first = line * count;
+        for (int64_t from = 0; from < count; from += THREADS) {
+            const int64_t x = from + threadIdx.x;
+            const uint32_t some = __ballot_sync(0xffffffffU, x < count && active[first + x]);
+            if (threadIdx.x % 32 == 0 && x < count)
+                bits[x / 32] = some;
+        }
+        __syncthreads();
+        for (int64_t x = threadIdx.x; x < count; x += THREADS) {
+            const int64_t found = nearest_in_line(bits, x, count);
+            nearest[first + x] = found < 0 ? -1 : first + found;
+            if (found < 0 && x == 0)
+                *gaps = 1; /* whoever writes, writes the same */
+        }
+        __syncthreads();
+    }
+}
+
+/* The same where a line has more bits than shared memory: all that is inactive is a gap. */
+__global__ void __launch_bounds__(THREADS)
+    begin_long_lines(int64_t n, const uint8_t *active, int64_t *nearest, int *gaps) {
+    take_turn();
+    *gaps = 1;
     for (int64_t row = first_of_thread(); row < n; row += threads_of_grid())
         nearest[row] = active[row] ? row : -1;
 }
 
 /* Lines of `count` points, `step` apart: line i begins at i % step + i / step * step * count. */
 __global__ void __launch_bounds__(THREADS)
-    fill_gaps(int64_t lines, int64_t step, int64_t count, int64_t *nearest) {
+    fill_gaps(int64_t lines, int64_t step, int64_t count, int64_t *nearest, const int *gaps) {
     take_turn();
+    if (*gaps == 0)
+        return;
     for (int64_t line = first_of_thread(); line < lines; line += threads_of_grid())
         gsw_mask_fill_gaps(nearest + line % step + line / step * step * count, step, count);
 }
@@ -85,13 +174,11 @@ int64_t points_of(const gsw_matrix *matrix) {
 }
 
 template <step Step>
-gsw_status launch_step(gsw_context *context, const gsw_matrix *matrix, const gsw_mask_rows &m,
-                       const int64_t *nearest) {
-    const int64_t n = points_of(matrix);
-    return gsw_cuda_check(context,
-                          launch_kernel(gsw_cuda_of(context), at_inactive<Step>, blocks_of(n),
-                                        THREADS, 0, m, n, nearest),
-                          "leaving inactive points out of a matrix");
+cudaError_t launch_step(gsw_context *context, const gsw_matrix *matrix, const gsw_mask_rows &m,
+                        const int64_t *nearest, unsigned long long *uncut) {
+    const int64_t n = points_of(matrix), chunks = (n + CHUNK - 1) / CHUNK;
+    return launch_kernel(gsw_cuda_of(context), at_inactive<Step>, blocks_of(chunks * THREADS),
+                         THREADS, 0, m, n, nearest, uncut);
 }
 
 } // namespace
@@ -114,7 +201,49 @@ gsw_status gsw_cuda_take_mask(gsw_context *context, int64_t n, const uint8_t *ac
 
 gsw_status gsw_cuda_cut(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                         void *const *arrays) {
-    return launch_step<CUT>(context, matrix, gsw_mask_rows_of(matrix, type, arrays), nullptr);
+    return gsw_cuda_check(
+        context,
+        launch_step<CUT>(context, matrix, gsw_mask_rows_of(matrix, type, arrays), nullptr, nullptr),
+        "leaving inactive points out of a matrix");
+}
+
+/* Launches what adds to `counts` numbers on the device, and gives these to the host. */
+template <typename Count>
+static gsw_status count_points(gsw_context *context, int counts, int64_t *to, Count count) {
+    const gsw_memory_ops *memory = context->ops->memory;
+    const size_t bytes = (size_t)counts * sizeof to[0];
+    void *found;
+    GSW_TRY(memory->reserve(context, bytes, &found));
+    gsw_status status = memory->set(context, found, 0, bytes);
+    if (status == GSW_SUCCESS)
+        status = gsw_cuda_check(context, count(static_cast<unsigned long long *>(found)),
+                                "looking for inactive and fixed points");
+    if (status == GSW_SUCCESS)
+        status = memory->download(context, to, found, bytes);
+    memory->unreserve(context, found);
+    return status;
+}
+
+gsw_status gsw_cuda_is_cut(gsw_context *context, const gsw_matrix *matrix, int *yes) {
+    const gsw_mask_rows m =
+        gsw_mask_rows_of(matrix, matrix->array.value_type, (void *const *)matrix->array.values);
+    int64_t uncut = 0;
+    GSW_TRY(count_points(context, 1, &uncut, [&](unsigned long long *found) {
+        return launch_step<LOOK>(context, matrix, m, nullptr, found);
+    }));
+    *yes = uncut == 0;
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_cuda_find_fixed(gsw_context *context, const gsw_matrix *matrix, uint8_t *left,
+                               int64_t counts[3]) {
+    const gsw_mask_rows m =
+        gsw_mask_rows_of(matrix, matrix->array.value_type, (void *const *)matrix->array.values);
+    const int64_t n = points_of(matrix);
+    return count_points(context, 3, counts, [&](unsigned long long *found) {
+        return launch_kernel(gsw_cuda_of(context), find_fixed, blocks_of(n), THREADS, 0, m, n, left,
+                             found);
+    });
 }
 
 gsw_status gsw_cuda_extend(gsw_context *context, const gsw_matrix *matrix, int64_t *nearest,
@@ -123,15 +252,24 @@ gsw_status gsw_cuda_extend(gsw_context *context, const gsw_matrix *matrix, int64
     const gsw_mask_rows m =
         gsw_mask_rows_of(matrix, GSW_F64, reinterpret_cast<void *const *>(arrays));
     const int64_t n = points_of(matrix);
-    int64_t step = 1;
-    cudaError_t error =
-        launch_kernel(cuda, begin_nearest, blocks_of(n), THREADS, 0, n, m.active, nearest);
-    for (int axis = 0; axis < 3 && error == cudaSuccess; step *= m.n[axis++]) {
+    const size_t bits = static_cast<size_t>((m.n[0] + 31) / 32) * sizeof(uint32_t);
+    const bool brief = bits <= SHARED_MOST;
+    int64_t step = brief ? m.n[0] : 1;
+    int *gaps = reinterpret_cast<int *>(cuda->partial);
+    cudaError_t error = cudaMemsetAsync(gaps, 0, sizeof *gaps, cuda->stream);
+    if (error == cudaSuccess)
+        error = brief ? launch_kernel(cuda, begin_nearest, blocks_of(n / m.n[0] * THREADS), THREADS,
+                                      bits, n / m.n[0], m.n[0], m.active, nearest, gaps)
+                      : launch_kernel(cuda, begin_long_lines, blocks_of(n), THREADS, 0, n, m.active,
+                                      nearest, gaps);
+    for (int axis = brief; axis < 3 && error == cudaSuccess; step *= m.n[axis++]) {
         const int64_t lines = n / m.n[axis];
         error = launch_kernel(cuda, fill_gaps, blocks_of(lines), THREADS, 0, lines, step, m.n[axis],
-                              nearest);
+                              nearest, gaps);
     }
-    GSW_TRY(gsw_cuda_check(context, error, "finding active points"));
-    GSW_TRY(launch_step<EXTEND>(context, matrix, m, nearest));
-    return launch_step<END>(context, matrix, m, nearest);
+    if (error == cudaSuccess)
+        error = launch_step<EXTEND>(context, matrix, m, nearest, nullptr);
+    if (error == cudaSuccess)
+        error = launch_step<END>(context, matrix, m, nearest, nullptr);
+    return gsw_cuda_check(context, error, "coupling inactive points");
 }

@@ -10,6 +10,9 @@ gsw_status gsw_cuda_take_mask(gsw_context *context, int64_t n, const uint8_t *ac
                               uint8_t *copy);
 gsw_status gsw_cuda_cut(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                         void *const *arrays);
+gsw_status gsw_cuda_is_cut(gsw_context *context, const gsw_matrix *matrix, int *yes);
+gsw_status gsw_cuda_find_fixed(gsw_context *context, const gsw_matrix *matrix, uint8_t *left,
+                               int64_t counts[3]);
 gsw_status gsw_cuda_extend(gsw_context *context, const gsw_matrix *matrix, int64_t *nearest,
                            double *const *arrays);
 
