@@ -1,5 +1,6 @@
 /* test_solver.c: what a solver chooses, what it tries next, and what it says. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,6 +190,181 @@ TEST(updates) {
     gsw_solver_destroy(solver);
 }
 
+/* A Laplacian with a shift; rows on the boundary are `diagonal` times x_i = b_i, with their
+ * couplings where `coupled`. */
+static oracle_matrix *with_boundary(gsw_grid g, double shift, double diagonal, int coupled) {
+    static const gsw_offset o[] = {{0, 0, -1}, {0, -1, 0}, {-1, 0, 0}, {0, 0, 0},
+                                   {1, 0, 0},  {0, 1, 0},  {0, 0, 1}};
+    static const double v[] = {-1, -1, -1, 6, -1, -1, -1};
+    oracle_matrix *m = make_constant(g, o, v, 7);
+    int64_t row = 0;
+    for (int64_t z = 0; z < g.nz; z++)
+        for (int64_t y = 0; y < g.ny; y++)
+            for (int64_t x = 0; x < g.nx; x++, row++) {
+                const int edge =
+                    x == 0 || x == g.nx - 1 || y == 0 || y == g.ny - 1 || z == 0 || z == g.nz - 1;
+                ((double *)m->arrays[3])[row] = edge ? diagonal : 6 + shift;
+                for (int e = 0; e < 7; e++)
+                    if (e != 3 && edge && !coupled)
+                        ((double *)m->arrays[e])[row] = 0;
+            }
+    return m;
+}
+
+static void check_fixed(const oracle_matrix *m, const char *says) {
+    const int64_t n = oracle_points(&m->view.grid);
+    double *b = keep_random(5, n), *x = keep_random(7, n);
+    gsw_solver *solver;
+    gsw_solver_report r = {.size = sizeof r};
+    must(context, gsw_solver_create(context, &m->view, NULL, &solver));
+    must(context, gsw_solver_solve(context, solver, b, x, &r));
+    ck_assert_str_eq(r.method, "cg");
+    ck_assert_msg(strstr(r.reason, says) != NULL, "%s", r.reason);
+    ck_assert(residual_of(&m->view, b, x) <= 1e-8);
+    ck_assert(r.residual <= 1e-8 && r.converged);
+    for (int64_t i = 0; i < n; i++) /* inside, the residual meets the tolerance by itself */
+        if (((double *)m->arrays[3])[i] > 10)
+            b[i] = 0;
+    must(context, gsw_solver_solve(context, solver, b, x, &r));
+    ck_assert(residual_of(&m->view, b, x) <= 1e-8);
+    must(context, gsw_solver_update(context, solver, &m->view));
+    must(context, gsw_solver_solve(context, solver, b, x, &r));
+    ck_assert_int_eq(r.iterations, 0);
+    b[n / 2] = NAN;
+    ck_assert_int_eq(gsw_solver_solve(context, solver, b, x, &r), GSW_ERROR_NON_FINITE);
+    gsw_solver_destroy(solver);
+}
+
+/* Boundary values as rows make a symmetric problem unsymmetric, or converge for the others. */
+TEST(fixed_points) {
+    const gsw_grid g = {13, 12, 11};
+    const int64_t n = 13 * 12 * 11, edge = n - (int64_t)11 * 10 * 9;
+    char says[64];
+    (void)snprintf(says, sizeof says, "; %lld fixed points", (long long)edge);
+    check_fixed(with_boundary(g, 0, 1, 0), says);
+    check_fixed(with_boundary(g, 0, 1e-7, 0), says);
+    (void)snprintf(says, sizeof says, "; %lld rows fixed by a large diagonal", (long long)edge);
+    for (int k = 0; k < 4; k++) {
+        static const double large[] = {1e7, 1e8, 1e15, 1e30};
+        check_fixed(with_boundary(g, 0, large[k], 1), says);
+        oracle_matrix *m = with_boundary(g, 0, large[k], 1);
+        double *b = keep_zeros(n), *x = keep_zeros(n), *r = keep_zeros(n);
+        double inside = 0, left = 0;
+        for (int64_t i = 0; i < n; i++)
+            b[i] = ((double *)m->arrays[3])[i] > 10 ? large[k] * (double)(i % 3) : 0;
+        must(context, gsw_solve(context, &m->view, NULL, b, x, NULL));
+        must(context, gsw_residual(context, &m->view, GSW_F64, b, x, r));
+        for (int64_t i = 0; i < n; i++) {
+            left += ((double *)m->arrays[3])[i] > 10 ? 0 : r[i] * r[i];
+            inside += ((double *)m->arrays[3])[i] > 10 ? 0 : x[i] * x[i];
+        }
+        ck_assert(inside > 100 && sqrt(left) <= 1e-6);
+    }
+    /* rows of moderate size stay in the system */
+    const gsw_solver_report r = solve(&with_boundary(g, 0, 1e4, 1)->view, NULL, GSW_SUCCESS);
+    ck_assert(strstr(r.reason, "fixed") == NULL);
+}
+
+/* A domain without flux at its edges, in which the points of a mask take no part. */
+static oracle_matrix *closed_domain(gsw_grid g, double sign, uint8_t *active) {
+    static const gsw_offset o[] = {{0, -1, 0}, {-1, 0, 0}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
+    static const double v[] = {-1, -1, 0, -1, -1};
+    oracle_matrix *m = make_constant(g, o, v, 5);
+    for (int64_t row = 0; row < g.nx * g.ny; row++) {
+        const int64_t x = row % g.nx, y = row / g.nx;
+        const int64_t other[5] = {y > 0 ? row - g.nx : -1, x > 0 ? row - 1 : -1, -1,
+                                  x < g.nx - 1 ? row + 1 : -1, y < g.ny - 1 ? row + g.nx : -1};
+        double sum = 0;
+        for (int e = 0; e < 5; e++) {
+            double *a = &((double *)m->arrays[e])[row];
+            *a = other[e] >= 0 && active[row] && active[other[e]] ? -sign : 0;
+            sum += *a;
+        }
+        ((double *)m->arrays[2])[row] = -sum;
+    }
+    m->view.active = active;
+    return m;
+}
+
+/* Nothing holds the mean of a basin: b must have none there, and x gets none. */
+TEST(null_spaces) {
+    const gsw_grid g = {40, 31, 1};
+    const int64_t n = 40 * 31;
+    uint8_t *active = keep_bytes((size_t)n);
+    for (int kind = 0; kind < 3; kind++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            double *b = keep_random(3, n), *x = keep_zeros(n);
+            double sum[2] = {0, 0}, count[2] = {0, 0};
+            gsw_solver_report r = {.size = sizeof r};
+            for (int64_t i = 0; i < n; i++) /* kind 1: an island; 2: a wall between two basins */
+                active[i] = kind == 0   ? 1
+                            : kind == 1 ? i % 40 < 10 || i % 40 > 20 || i < 400
+                                        : i % 40 != 17;
+            oracle_matrix *m = closed_domain(g, sign, active);
+            if (kind == 0)
+                m->view.active = NULL;
+            for (int64_t i = 0; i < n; i++) {
+                const int basin = kind == 2 && i % 40 > 17;
+                sum[basin] += active[i] ? b[i] : 0;
+                count[basin] += active[i];
+            }
+            for (int64_t i = 0; i < n; i++)
+                b[i] -= sum[kind == 2 && i % 40 > 17] / count[kind == 2 && i % 40 > 17];
+            must(context, gsw_solve(context, &m->view, NULL, b, x, &r));
+            ck_assert(r.converged && r.residual <= 1e-8 && r.iterations < 60);
+            sum[0] = sum[1] = 0;
+            for (int64_t i = 0; i < n; i++) {
+                sum[kind == 2 && i % 40 > 17] += x[i];
+                ck_assert(active[i] || x[i] == 0);
+            }
+            ck_assert(fabs(sum[0]) < 1e-9 && fabs(sum[1]) < 1e-9);
+            const gsw_krylov_options keep = {.size = sizeof keep, .keep_inactive = 1};
+            const gsw_solver_options options = {.size = sizeof options, .krylov = &keep};
+            oracle_fill(GSW_F64, x, n, 3);
+            must(context, gsw_solve(context, &m->view, &options, b, x, &r));
+            for (int64_t i = 0; i < n; i++)
+                ck_assert(active[i] || x[i] == 3);
+            b[41] += 1; /* in the first basin */
+            ck_assert_int_eq(gsw_solve(context, &m->view, NULL, b, x, &r), GSW_ERROR_NOT_CONVERGED);
+            ck_assert(!r.converged && r.residual > 1e-4);
+            ck_assert_ptr_nonnull(strstr(r.message, "b does not fit the singular matrix"));
+            if (kind == 2)
+                ck_assert_ptr_nonnull(strstr(r.message, "one of 527 points, the first at 0, 0, 0"));
+        }
+}
+
+/* Rows of zeros: a lake of one point without flux. */
+TEST(rows_of_zeros) {
+    const gsw_grid g = {20, 20, 1};
+    const int64_t n = 400;
+    uint8_t *active = keep_bytes((size_t)n);
+    double *b = keep_zeros(n), *x = keep_zeros(n);
+    gsw_solver_report r = {.size = sizeof r};
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t dx = llabs(i % 20 - 10), dy = llabs(i / 20 - 10);
+        active[i] = !(dx <= 1 && dy <= 1) || (dx == 0 && dy == 0);
+        b[i] = !active[i] || i == 210 ? 0 : i % 40 < 20 ? 1 : -1;
+    }
+    double mean = 0;
+    for (int64_t i = 0; i < n; i++)
+        mean += b[i] / 391;
+    for (int64_t i = 0; i < n; i++)
+        b[i] -= active[i] && i != 210 ? mean : 0;
+    oracle_matrix *m = closed_domain(g, 1, active);
+    must(context, gsw_solve(context, &m->view, NULL, b, x, &r));
+    ck_assert(r.converged && x[210] == 0);
+    const gsw_krylov_options keep = {.size = sizeof keep, .keep_inactive = 1};
+    const gsw_solver_options options = {.size = sizeof options, .krylov = &keep};
+    oracle_fill(GSW_F64, x, n, 3);
+    x[210] = 0;
+    must(context, gsw_solve(context, &m->view, &options, b, x, &r));
+    for (int64_t i = 0; i < n; i++)
+        ck_assert(active[i] || x[i] == 3);
+    b[210] = 1;
+    ck_assert_int_eq(gsw_solve(context, &m->view, NULL, b, x, &r), GSW_ERROR_NOT_CONVERGED);
+    ck_assert_ptr_nonnull(strstr(r.message, "rows of zeros"));
+}
+
 TEST(bad_arguments_are_refused) {
     static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}};
     static const double v[] = {2, -1, -1};
@@ -218,6 +394,7 @@ int main(void) {
     Suite *suite = suite_create("solver");
     TCase *tc = context_case(suite, "solver", 120);
     TESTS(tc, chooses_by_itself, takes_what_is_named, biharmonic, limits_of_fp64, strong_convection,
-          indefinite, periodic, no_diagonal, updates, bad_arguments_are_refused);
+          indefinite, periodic, no_diagonal, updates, fixed_points, null_spaces, rows_of_zeros,
+          bad_arguments_are_refused);
     return backend_run_suite(suite);
 }

@@ -49,7 +49,7 @@ void cli_solve_print_choice(const cli_options *options, const cli_solve *job) {
     cli_field(options, "choice", "%s%s%s: %s", precond != NULL ? precond : "",
               precond != NULL && method != NULL ? " with " : "", method != NULL ? method : "",
               job->choice.text);
-    if (job->choice.zero_sums == 1 && options->nullspace == 0)
+    if (job->choice.zero_sums == 1 && options->nullspace == 0 && cli_processes() > 1)
         cli_error(options,
                   "warning: each row of the matrix sums to 0, as with pure Neumann "
                   "conditions, so it is singular: solve with --nullspace constant%s",
@@ -130,6 +130,7 @@ static cJSON *make_json(const cli_options *options, const cli_solve *job) {
     cJSON *json = cli_json(options, CLI_SOLVE);
     cli_set_context(json, job->place.run);
     cli_set_matrix(json, &job->input.matrix);
+    cli_set_number(json, "active_points", (double)job->input.active_points);
     cli_set_text(json, "dtype", "f64");
     cli_set_text(json, "factor_dtype", stored_dtype(options, job));
     cli_set_text(json, "method", report->method);

@@ -132,9 +132,7 @@ static gsw_status survey_shared(const gsw_matrix *matrix, gsw_survey *survey) {
     return status;
 }
 
-/* The survey of a matrix of either format. */
-static gsw_status survey_matrix(gsw_context *context, const gsw_matrix *matrix,
-                                gsw_survey *survey) {
+gsw_status gsw_choice_survey(gsw_context *context, const gsw_matrix *matrix, gsw_survey *survey) {
     gsw_probe_matrix taken;
     if (gsw_partition_of(matrix) != NULL)
         return survey_shared(matrix, survey);
@@ -147,11 +145,14 @@ static gsw_status survey_matrix(gsw_context *context, const gsw_matrix *matrix,
 
 /* Surveys the coefficients. */
 static gsw_status look(gsw_context *context, const gsw_matrix *matrix, int64_t points,
-                       gsw_choice *choice, gsw_survey *survey) {
+                       const gsw_survey *known, gsw_choice *choice, gsw_survey *survey) {
     *survey = (gsw_survey){.bad_row = -1};
     choice->diagonal = choice->m_matrix = choice->dominant = choice->zero_sums = -1;
     choice->estimate = choice->cycle_left = NAN;
-    GSW_TRY(survey_matrix(context, matrix, survey));
+    if (known != NULL)
+        *survey = *known;
+    else
+        GSW_TRY(gsw_choice_survey(context, matrix, survey));
     take_facts(choice, matrix, points, survey);
     return GSW_SUCCESS;
 }
@@ -472,7 +473,8 @@ gsw_status gsw_choice_resolve(gsw_context *context, const gsw_choice_options *gi
 
 gsw_status gsw_choice_make(gsw_context *context, const gsw_matrix *matrix,
                            const gsw_multigrid_options *multigrid, const gsw_factor_options *factor,
-                           int watched, gsw_choice *choice, gsw_candidate *best) {
+                           int watched, const gsw_survey *known, gsw_choice *choice,
+                           gsw_candidate *best) {
     search s = {.context = context,
                 .matrix = matrix,
                 .hierarchy = *multigrid,
@@ -484,7 +486,7 @@ gsw_status gsw_choice_make(gsw_context *context, const gsw_matrix *matrix,
     int64_t points = 0;
     *choice = (gsw_choice){.size = sizeof *choice};
     GSW_TRY(check(context, matrix, choice, &points));
-    GSW_TRY(look(context, matrix, points, choice, &survey));
+    GSW_TRY(look(context, matrix, points, known, choice, &survey));
     status = decide(&s, points, &survey);
     if (status != GSW_SUCCESS)
         gsw_candidate_drop(&s.best);
@@ -507,13 +509,14 @@ gsw_status gsw_choose(gsw_context *context, const gsw_matrix *matrix,
     GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
     GSW_TRY(gsw_result_check(context, "gsw_choice", choice));
     GSW_TRY(gsw_choice_resolve(context, options, &multigrid, &factor));
-    GSW_TRY(gsw_choice_make(context, matrix, &multigrid, &factor, 0, &made, &best));
+    GSW_TRY(gsw_choice_make(context, matrix, &multigrid, &factor, 0, NULL, &made, &best));
     *preconditioner = gsw_candidate_give(&best);
     gsw_result_give(choice, &made, sizeof made);
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_choose_method(gsw_context *context, const gsw_matrix *matrix, gsw_choice *choice) {
+gsw_status gsw_choice_method(gsw_context *context, const gsw_matrix *matrix,
+                             const gsw_survey *known, gsw_choice *choice) {
     gsw_choice made = {.size = sizeof made};
     search s = {.context = context, .matrix = matrix, .choice = &made};
     gsw_survey survey;
@@ -521,8 +524,12 @@ gsw_status gsw_choose_method(gsw_context *context, const gsw_matrix *matrix, gsw
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, choice != NULL, "choice is NULL");
     GSW_TRY(check(context, matrix, choice, &points));
-    GSW_TRY(look(context, matrix, points, &made, &survey));
+    GSW_TRY(look(context, matrix, points, known, &made, &survey));
     explain(&s, GSW_REASON_METHOD_ONLY);
     gsw_result_give(choice, &made, sizeof made);
     return GSW_SUCCESS;
+}
+
+gsw_status gsw_choose_method(gsw_context *context, const gsw_matrix *matrix, gsw_choice *choice) {
+    return gsw_choice_method(context, matrix, NULL, choice);
 }

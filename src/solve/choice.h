@@ -4,16 +4,26 @@
 
 #include <gridsweep/choice.h>
 #include "candidate.h"
+#include "contract/multigrid_ops.h"
 
 /* Takes the caller's options, or the defaults. */
 gsw_status gsw_choice_resolve(gsw_context *context, const gsw_choice_options *given,
                               gsw_multigrid_options *multigrid, gsw_factor_options *factor);
 
+/* The survey of a matrix of any format; with a mask that of its weak extension (masked.h). */
+gsw_status gsw_choice_survey(gsw_context *context, const gsw_matrix *matrix, gsw_survey *survey);
+
 /* As gsw_choose(), with `best` in place of its preconditioner. `watched`: the caller's solves
- * notice a preconditioner that is slow, so that some trials may be left out. */
+ * notice a preconditioner that is slow, so that some trials may be left out. `known`: the matrix's
+ * survey, or NULL. */
 gsw_status gsw_choice_make(gsw_context *context, const gsw_matrix *matrix,
                            const gsw_multigrid_options *multigrid, const gsw_factor_options *factor,
-                           int watched, gsw_choice *choice, gsw_candidate *best);
+                           int watched, const gsw_survey *known, gsw_choice *choice,
+                           gsw_candidate *best);
+
+/* As the public function, with the survey that is known. */
+gsw_status gsw_choice_method(gsw_context *context, const gsw_matrix *matrix,
+                             const gsw_survey *known, gsw_choice *choice);
 
 /* A multigrid cycle costs as much as so many products with a factor. */
 double gsw_choice_cycle_price(const gsw_context *context, const gsw_matrix *matrix);

@@ -15,8 +15,9 @@
 #include "core/quiet.h"
 #include "core/reserve.h"
 #include "core/sums.h"
-#include "krylov/preconditioner.h"
+#include "krylov/krylov_method.h"
 #include "solver_state.h"
+#include "krylov/krylov_method.h"
 #include "matrix/distributed_matrix.h"
 #include "matrix/stencil_facts.h"
 
@@ -82,14 +83,53 @@ static gsw_status resolve(gsw_solver *s, const gsw_solver_options *given) {
     return GSW_SUCCESS;
 }
 
+/* Finds the fixed points. Where they cannot be lifted, as with a diagonal of 0, the matrix is taken
+ * as it is. */
+static gsw_status lift(gsw_solver *s, const gsw_matrix *matrix) {
+    gsw_lifted_close(&s->lifted);
+    s->is_surveyed = 0;
+    if (gsw_partition_of(matrix) != NULL)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_choice_survey(s->context, matrix, &s->survey));
+    const int64_t fixed = s->survey.fixed;
+    s->is_surveyed = 1;
+    if ((fixed == 0 || fixed == gsw_matrix_own_points(matrix)) && s->survey.bad_row < 0)
+        return GSW_SUCCESS;
+    const gsw_quiet quiet = gsw_quiet_begin(s->context);
+    const gsw_status status = gsw_lifted_open(s->context, matrix, &s->lifted);
+    gsw_quiet_end(s->context, &quiet, gsw_is_answer(status));
+    s->is_surveyed = status != GSW_SUCCESS;
+    if (status == GSW_SUCCESS)
+        return status;
+    gsw_lifted_close(&s->lifted);
+    return gsw_is_answer(status) ? GSW_SUCCESS : status;
+}
+
+/* Looks whether the matrix is singular because nothing holds the mean of its basins. */
+static gsw_status find_basins(gsw_solver *s) {
+    gsw_basins_close(&s->basins);
+    s->constants = 0;
+    if (gsw_partition_of(&s->matrix) != NULL || s->krylov.nullspace != GSW_NULLSPACE_NONE)
+        return GSW_SUCCESS;
+    if (!s->is_surveyed)
+        GSW_TRY(gsw_choice_survey(s->context, &s->matrix, &s->survey));
+    s->is_surveyed = 1;
+    s->constants = s->survey.constants && s->survey.symmetric && s->survey.bad_row < 0;
+    return s->constants ? gsw_basins_open(s->context, &s->matrix, &s->basins) : GSW_SUCCESS;
+}
+
 /* Keeps the view of a matrix that has been checked. */
 static gsw_status take_matrix(gsw_solver *s, const gsw_matrix *matrix) {
     gsw_operator *op;
-    GSW_TRY(gsw_operator_from_matrix(s->context, matrix, &op));
+    gsw_matrix left = *matrix;
+    GSW_TRY(lift(s, matrix));
+    if (s->lifted.left != NULL)
+        left.active = s->lifted.left;
+    GSW_TRY(gsw_operator_from_matrix(s->context, &left, &op));
     gsw_operator_destroy(s->op);
     s->op = op;
-    gsw_matrix_keep(matrix, &s->matrix, s->arrays);
-    return GSW_SUCCESS;
+    gsw_matrix_keep(&left, &s->matrix, s->arrays);
+    return find_basins(s);
 }
 
 /* ---- the preconditioner ---- */
@@ -132,8 +172,9 @@ static gsw_status choose(gsw_solver *s) {
     gsw_candidate_drop(&s->candidate);
     if (s->wanted.precond == GSW_PRECOND_AUTO) {
         const gsw_quiet quiet = gsw_quiet_begin(s->context);
-        const gsw_status status = gsw_choice_make(s->context, &s->matrix, &s->multigrid, &s->factor,
-                                                  1, &s->choice, &s->candidate);
+        const gsw_status status =
+            gsw_choice_make(s->context, &s->matrix, &s->multigrid, &s->factor, 1,
+                            s->is_surveyed ? &s->survey : NULL, &s->choice, &s->candidate);
         gsw_quiet_end(s->context, &quiet, 0);
         if (gsw_is_answer(status) && status != GSW_ERROR_OUT_OF_MEMORY) {
             /* neither a factor nor multigrid */
@@ -147,7 +188,8 @@ static gsw_status choose(gsw_solver *s) {
         s->report.setup_ms = 1e3 * (gsw_seconds_now() - begin);
     } else {
         if (s->wanted.method == GSW_SOLVER_AUTO)
-            GSW_TRY(gsw_choose_method(s->context, &s->matrix, &s->choice));
+            GSW_TRY(gsw_choice_method(s->context, &s->matrix, s->is_surveyed ? &s->survey : NULL,
+                                      &s->choice));
         s->report.setup_ms = 1e3 * (gsw_seconds_now() - begin);
         GSW_TRY(make(s, s->wanted.precond));
     }
@@ -182,7 +224,14 @@ static void forget_solve(gsw_solver *s) {
     const double setup_ms = report->setup_ms;
     *report = (gsw_solver_report){
         .size = sizeof *report, .setup_ms = setup_ms, .residual = NAN, .recurrence = NAN};
-    (void)snprintf(report->reason, sizeof report->reason, "%s", s->choice.text);
+    char fixed[96] = "";
+    if (s->lifted.alone > 0 && s->lifted.large == 0)
+        (void)snprintf(fixed, sizeof fixed, "; %lld fixed points", (long long)s->lifted.alone);
+    else if (s->lifted.large > 0)
+        (void)snprintf(fixed, sizeof fixed,
+                       "; %lld rows fixed by a large diagonal: the others converge by themselves",
+                       (long long)(s->lifted.alone + s->lifted.large));
+    (void)snprintf(report->reason, sizeof report->reason, "%.94s%s", s->choice.text, fixed);
 }
 
 /* Adds an attempt's result. */
@@ -224,6 +273,23 @@ static void say_next(gsw_solver *s, gsw_precond before, gsw_method method) {
 
 /* ---- solving ---- */
 
+/* x = 0, also at inactive points, unless these keep what they hold. */
+static gsw_status begin_at_zero(const gsw_solver *s, double *x) {
+    gsw_context *context = s->context;
+    const gsw_vector_ops *ops = context->ops->vector;
+    const int64_t n = gsw_matrix_own_points(&s->matrix);
+    const uint8_t *active = s->op->masked.active;
+    double *zeros;
+    if (active == NULL || !s->krylov.keep_inactive)
+        return ops->fill(context, n, 0, x);
+    GSW_TRY(gsw_reserve_vector(context, n, &zeros));
+    gsw_status status = ops->fill(context, n, 0, zeros);
+    if (status == GSW_SUCCESS)
+        status = context->ops->mask->select(context, GSW_F64, n, active, zeros, x, x);
+    gsw_unreserve(context, zeros);
+    return status;
+}
+
 /* Takes what follows an attempt, until a preconditioner can be made. *more = 0: nothing does. */
 static gsw_status go_on(gsw_solver *s, gsw_status status, const gsw_krylov_result *result, void *x,
                         int *more) {
@@ -252,14 +318,25 @@ static gsw_status go_on(gsw_solver *s, gsw_status status, const gsw_krylov_resul
     say_next(s, before, method);
     if (result->residual < 1)
         return GSW_SUCCESS;
-    return context->ops->vector->fill(context, gsw_matrix_own_points(&s->matrix), 0, x);
+    return begin_at_zero(s, x);
 }
 
 static gsw_status look_at_b(gsw_solver *s, const double *b) {
-    double square;
-    GSW_TRY(gsw_dot(s->context, gsw_matrix_own_points(&s->matrix), b, b, &square));
+    gsw_context *context = s->context;
+    const gsw_masked *masked = &s->op->masked;
+    const int64_t n = gsw_matrix_own_points(&s->matrix);
+    double square = 0, *active_b = NULL;
+    gsw_status status = GSW_SUCCESS;
+    if (masked->active != NULL) {
+        GSW_TRY(gsw_reserve_vector(context, n, &active_b));
+        status = gsw_masked_vector(context, masked, GSW_F64, n, b, active_b);
+    }
+    if (status == GSW_SUCCESS)
+        status = gsw_dot(context, n, active_b != NULL ? active_b : b,
+                         active_b != NULL ? active_b : b, &square);
+    gsw_unreserve(context, active_b);
     s->b_is_bad = !isfinite(square);
-    return GSW_SUCCESS;
+    return status;
 }
 
 /* All attempts of a solve. Errors do not reach the log before the last one. */
@@ -286,6 +363,97 @@ static gsw_status attempt_all(gsw_solver *s, const void *b, void *x) {
     }
 }
 
+/* A solve has not converged after all, for the reason that has been said. */
+static gsw_status deny(gsw_solver *s, gsw_status status) {
+    s->report.converged = 0;
+    s->report.status = status;
+    (void)snprintf(s->report.message, sizeof s->report.message, "%s", s->context->message);
+    return status;
+}
+
+/* Of a singular matrix: whether what b has along the null vectors may stay. */
+static gsw_status check_fit(gsw_solver *s, const double *b, const gsw_unfit *unfit) {
+    gsw_solver_report *report = &s->report;
+    const double rtol = s->krylov.rtol == 0 && s->krylov.atol == 0 ? 1e-8 : s->krylov.rtol;
+    double square, size;
+    char where[GSW_BASIN_TEXT];
+    GSW_TRY(
+        s->context->ops->vector->dot(s->context, gsw_matrix_own_points(&s->matrix), b, b, &square));
+    size = sqrt(square);
+    report->residual =
+        hypot(report->residual * sqrt(fmax(1 - unfit->share * unfit->share, 0)), unfit->share);
+    if (report->residual * size <= fmax(rtol * size, s->krylov.atol) || size == 0)
+        return GSW_SUCCESS;
+    (void)gsw_basin_text(&s->basins, unfit->basin, where);
+    return deny(s, gsw_fail(s->context, GSW_ERROR_NOT_CONVERGED,
+                            "b does not fit the singular matrix: the sum of b must be 0%s, but its "
+                            "part along constants is %.3g of its norm; x solves what is left of b: "
+                            "see nullspace",
+                            where, unfit->share));
+}
+
+/* All attempts, of a matrix that may be singular. */
+static gsw_status solve_left(gsw_solver *s, const double *b, double *x) {
+    gsw_unfit unfit = {.share = 0};
+    const double *fits = b;
+    if (!s->constants)
+        return attempt_all(s, b, x);
+    GSW_TRY(gsw_basins_measure(&s->basins, b, &unfit));
+    if (s->basins.count > 1) {
+        GSW_TRY(gsw_basins_project(&s->basins, b, s->basins.b));
+        fits = s->basins.b;
+    }
+    GSW_TRY(attempt_all(s, fits, x));
+    if (s->basins.count > 1)
+        GSW_TRY(gsw_basins_project(&s->basins, x, x));
+    else
+        unfit.share = s->report.removed;
+    s->report.removed = unfit.share;
+    return check_fit(s, b, &unfit);
+}
+
+/* One round: solves what fixed points leave until `rtol` of it is left. */
+static gsw_status solve_round(gsw_solver *s, double rtol, double *x) {
+    gsw_lifted *l = &s->lifted;
+    const gsw_vector_ops *ops = s->context->ops->vector;
+    const gsw_krylov_options given = s->krylov;
+    GSW_TRY(ops->fill(s->context, l->points, 0, l->e));
+    s->krylov.rtol = rtol;
+    s->krylov.atol = 0;
+    s->krylov.keep_inactive = 0;
+    const gsw_status status = solve_left(s, l->r, l->e);
+    s->krylov = given;
+    GSW_TRY(ops->axpby(s->context, l->points, 1, l->e, 1, x));
+    return status;
+}
+
+/* Solves with fixed points (lifted.h). */
+static gsw_status solve_lifted(gsw_solver *s, const double *b, double *x) {
+    enum { ROUNDS = 8 };
+    gsw_lifted *l = &s->lifted;
+    const gsw_krylov_options *k = &s->krylov;
+    gsw_lifted_goal goal = {.rtol = k->rtol == 0 && k->atol == 0 ? 1e-8 : k->rtol, .atol = k->atol};
+    gsw_status status = gsw_lifted_begin(l, b, x, &goal);
+    double rtol = 1;
+    for (int round = 0; round < ROUNDS && status == GSW_SUCCESS && rtol > 0; round++) {
+        status = gsw_lifted_next(l, b, x, &goal, &rtol);
+        if (status == GSW_SUCCESS && rtol > 0 && rtol < 1)
+            status = solve_round(s, rtol, x);
+    }
+    if (status != GSW_SUCCESS && gsw_krylov_ended(status)) /* the last x counts */
+        GSW_TRY(gsw_lifted_next(l, b, x, &goal, &rtol));
+    if (k->keep_inactive)
+        GSW_TRY(gsw_lifted_restore(l, x));
+    s->report.converged = status == GSW_SUCCESS && rtol == 0;
+    if (goal.reference > 0)
+        s->report.residual = goal.residual / goal.reference;
+    if (status != GSW_SUCCESS || s->report.converged)
+        return status;
+    return deny(s, gsw_fail(s->context, GSW_ERROR_NOT_CONVERGED, "b - A x stays at %.3g of b%s",
+                            s->report.residual,
+                            l->zeros > 0 ? ": b is not 0 where the matrix has rows of zeros" : ""));
+}
+
 gsw_status gsw_solver_solve(gsw_context *context, gsw_solver *solver, const void *b, void *x,
                             gsw_solver_report *report) {
     GSW_REQUIRE(context, context != NULL, "context is NULL");
@@ -296,7 +464,8 @@ gsw_status gsw_solver_solve(gsw_context *context, gsw_solver *solver, const void
     const double setup_ms = solver->report.setup_ms;
     forget_solve(solver);
     solver->tried = (gsw_tried){.patient = 0};
-    const gsw_status status = attempt_all(solver, b, x);
+    const gsw_status status =
+        solver->lifted.left != NULL ? solve_lifted(solver, b, x) : solve_left(solver, b, x);
     describe(solver);
     gsw_result_give(report, &solver->report, sizeof solver->report);
     if (status == GSW_SUCCESS)
@@ -402,6 +571,8 @@ void gsw_solver_destroy(gsw_solver *solver) {
         return;
     gsw_candidate_drop(&solver->candidate);
     gsw_operator_destroy(solver->op);
+    gsw_lifted_close(&solver->lifted);
+    gsw_basins_close(&solver->basins);
     free(solver);
 }
 

@@ -51,7 +51,7 @@ static int is_definite(const gsw_solver *s) {
 
 /* Constant vectors are in the null space, and the options do not say so: nothing converges. */
 static int is_singular(const gsw_solver *s) {
-    return s->choice.zero_sums == 1 && s->krylov.nullspace == GSW_NULLSPACE_NONE;
+    return s->choice.zero_sums == 1 && !s->constants && s->krylov.nullspace == GSW_NULLSPACE_NONE;
 }
 
 /* Whether a preconditioner may be tried after others. */
@@ -190,6 +190,8 @@ static int watch(void *user, int64_t iteration, double residual) {
 void gsw_attempt_begin(gsw_solver *s, gsw_krylov_options *options) {
     const int64_t limit = s->krylov.max_iterations, done = s->report.iterations;
     *options = s->krylov;
+    if (s->constants && s->basins.count == 1)
+        options->nullspace = GSW_NULLSPACE_CONSTANT;
     if (limit > 0)
         options->max_iterations = limit - done;
     s->watch =

@@ -3,7 +3,9 @@
 #define GSW_SOLVER_STATE_H
 
 #include <gridsweep/solve.h>
+#include "basins.h"
 #include "candidate.h"
+#include "lifted.h"
 
 enum { GSW_PRECONDS = GSW_PRECOND_MULTIGRID + 1 };
 
@@ -27,21 +29,27 @@ typedef struct gsw_watch {
 
 struct gsw_solver {
     gsw_context *context;
-    gsw_operator *op;
-    gsw_matrix matrix;
+    gsw_lifted lifted; /* the fixed points; without any, lifted.left is NULL */
+    gsw_operator *op;  /* of the matrix, */
+    gsw_matrix matrix; /* from which fixed points are left out, like inactive ones */
     const void *arrays[GSW_STENCIL_MAX]; /* of the matrix, where it has stencil arrays */
     gsw_solver_options wanted;           /* without its pointers */
     gsw_multigrid_options multigrid;
     gsw_factor_options factor;
     gsw_krylov_options krylov;
     gsw_choice choice;
+    gsw_survey survey; /* of the matrix, without fixed points; is_surveyed: it is known */
+    int is_surveyed;
     gsw_candidate candidate; /* of the present preconditioner */
     gsw_precond precond;
     gsw_method method;
     gsw_precond first_precond; /* the choice */
     gsw_method first_method;
     int usable;
-    int b_is_bad; /* of the present solve: a norm that is not finite */
+    int b_is_bad;      /* of the present solve: a norm that is not finite */
+    int constants;     /* the matrix is singular: A maps what is constant in a basin to 0, and the
+                          options do not say so */
+    gsw_basins basins; /* then; without a mask or with one basin basins.count is 1 */
     gsw_tried tried;
     gsw_watch watch;
     gsw_solver_report report;
