@@ -23,6 +23,16 @@ DOCS = sorted((ROOT / "src/docs").glob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "src/python/README.md", *DOCS]
 
 
+def python_blocks(pages):
+    """The same for Python. A block without imports goes on from those before it on its page."""
+    for page in pages:
+        before = ""
+        for block in blocks("python", [page]):
+            text = block.values[0]
+            before = text if re.search(r"^(import|from) ", text, re.M) else before + text
+            yield pytest.param(before, id=block.id)
+
+
 def blocks(language, pages):
     """(page, number, text) of all blocks of a language."""
     for page in pages:
@@ -149,7 +159,7 @@ def test_quickstart_explains_itself(tree):
     assert done.returncode == 2 and "cannot read absent.mtx" in done.stderr
 
 
-@pytest.mark.parametrize("text", blocks("python", PAGES))
+@pytest.mark.parametrize("text", python_blocks(PAGES))
 def test_python(tree, text):
     done = subprocess.run([sys.executable, "-W", "error::FutureWarning", "-c", text], cwd=tree,
                           capture_output=True, text=True, timeout=120, check=False)

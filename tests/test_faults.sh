@@ -168,7 +168,7 @@ cat >commands <<END
 to/\|output generate --problem poisson:9x8x7 --out to/a.mtx$gz --json to/a.json
 to/\|output\|in.mtx\|b.mtx solve in.mtx$gz --backend cpu --rhs b.mtx --x0 b.mtx --rtol 1e-10 --out to/x.mtx --json to/r.json
 to/\|output\|in.mtx factor in.mtx$gz --backend cpu --precond ilu0 --out-l to/l.mtx$gz --out-u to/u.mtx --json to/f.json
-to/\|output\|in.mtx sptrsv in.mtx$gz --backend cpu --part lower --out to/s.mtx --quiet
+to/\|output\|in.mtx\|b.mtx sptrsv in.mtx$gz --backend cpu --mask b.mtx --part lower --out to/s.mtx --quiet
 to/\|output\|in.mtx detect in.mtx$gz --json to/d.json
 END
 [ "$long" -eq 0 ] || cat >>commands <<END

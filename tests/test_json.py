@@ -42,6 +42,7 @@ FILES = {
     "large.mtx": VECTOR + "1\n1e300\n",
     "indefinite.mtx": BANNER + "4 4 10\n" + "".join(
         f"{i} {j} {1 if i == j else -0.9}\n" for i in range(1, 5) for j in range(1, 5) if abs(i - j) < 2),
+    "mask.mtx": "%%MatrixMarket matrix array integer general\n60 1\n" + 12 * "1\n1\n0\n1\n1\n",
     "neumann.mtx": BANNER + "4 4 10\n" + "".join(
         f"{i} {j} {(1 if i in (1, 4) else 2) if i == j else -1}\n"
         for i in range(1, 5) for j in range(1, 5) if abs(i - j) < 2),
@@ -61,6 +62,9 @@ COMMANDS = [
     ("factor", 0, "factor --problem poisson:5x4x3 --precond ic0 --out-l L.mtx --out-u U.mtx"),
     ("sptrsv", 0, "sptrsv --problem poisson:5x4x3 --part lower"),
     ("sptrsv", 0, "sptrsv --problem poisson:5x4x3 --part upper --algorithm line --no-check"),
+    ("sptrsv", 0, "sptrsv --problem poisson:5x4x3 --part lower --mask mask.mtx"),
+    ("factor", 0, "factor --problem hpcg:5x4x3 --mask mask.mtx --precond ilu0 --out-l L.mtx --out-u U.mtx"),
+    ("solve", 0, "solve --problem poisson:5x4x3 --mask mask.mtx"),
     ("solve", 0, "solve --problem star13:36x36x36"),
     ("solve", 0, "solve --problem convection:9x8x7 --precond ilu0 --method gmres --factor-precision f32"),
     ("solve", 0, "solve --problem poisson:9x8x7 --precond none --method cg"),
@@ -294,6 +298,13 @@ def test_nullable_keys_are_null_somewhere(outputs):
     assert nulls <= nullable
     assert not nullable - nulls - rare
     assert not nullable - values - cuda
+
+
+def test_active_points_are_those_of_the_mask(outputs):
+    for _, command, output in outputs:
+        if "active_points" in output:
+            x, y, z = output["grid"]
+            assert output["active_points"] == (48 if "--mask" in command else x * y * z), command
 
 
 def test_the_history_is_that_of_the_solve(outputs):

@@ -160,6 +160,12 @@ on 2 2 solve --problem poisson:9x8x7 --overlap 1
 once err '--overlap is for --scope local'
 on 2 2 solve --problem poisson:9x8x7 --precond mg --scope local --overlap 1
 once err '--overlap is not for --precond mg'
+{
+    printf '%%%%MatrixMarket matrix array integer general\n504 1\n'
+    yes 1 | head -n 504
+} >mask.mtx
+on 2 2 solve --problem poisson:9x8x7 --mask mask.mtx
+once err 'matrix: a mask (active) is for a matrix on one process'
 on 2 2 solve --problem poisson:9x8x7 --mg-info
 once err '--mg-info is for a single process'
 on 3 2 solve --problem poisson:9x8x7 --boxes 2x2x1

@@ -51,8 +51,12 @@ CASES = [
 ]
 
 
-def true_residual(A, b, x, nullspace=None):
-    """||b - A x|| and ||b|| in extended precision, without the part along the null vector."""
+def true_residual(A, b, x, nullspace=None, active=None):
+    """||b - A x|| and ||b|| in extended precision, without the part along the null vector. With a mask
+    those of the active points."""
+    if active is not None:
+        own = np.flatnonzero(active)
+        A, b, x = sp.csr_matrix(A)[own][:, own], b[own], x[own]
     entries, r = sp.coo_matrix(A), np.array(b, dtype=np.longdouble)
     norms = []
     for vector in (r - _product(entries, x), r):
@@ -77,13 +81,14 @@ def converged_is_true(monkeypatch):
     def checked(solve):
         def run(A, b, *arguments, **options):
             x, result = solve(A, b, *arguments, **options)
-            nullspace = options.get("nullspace")
+            nullspace, active = options.get("nullspace"), options.get("active")
+            active = getattr(options.get("M"), "active", None) if active is None else active
             several = isinstance(result, list)
             for k, info in enumerate(result if several else [result]):
                 if not (info.converged and sp.issparse(A) and isinstance(x, np.ndarray)):
                     continue
                 own = (b[:, k], x[:, k]) if several else (b, x)
-                residual, length = true_residual(A, *own, nullspace)
+                residual, length = true_residual(A, *own, nullspace, active)
                 assert abs(residual - info.residual * length) <= 1e-3 * residual + 1e-12 * length
                 if options.get("norm", "true") == "true":
                     assert residual <= max(options.get("rtol", 1e-8) * length,
@@ -1137,6 +1142,11 @@ REFUSED = [
     (TypeError, "grid", lambda A, b: gs.ilu0(A, 60)),
     (ValueError, "grid", lambda A, b: gs.ilu0(A, (3, 3, 3))),
     (ValueError, "grid", lambda A, b: gs.ilu0(A, stencil="D3N7")),
+    (TypeError, "active", lambda A, b: gs.ilu0(A, active=np.ones(60))),
+    (TypeError, "active", lambda A, b: gs.solve(A, b, active=sp.eye(60))),
+    (ValueError, "active", lambda A, b: gs.solve(A, b, active=np.ones(59, bool))),
+    (ValueError, "active", lambda A, b: gs.solve(A, b, active=np.ones((5, 4, 3), bool))),
+    (ValueError, "active", lambda A, b: gs.cg(lambda x: x, b, active=np.ones(60, bool))),
     (ValueError, "factor_type", lambda A, b: gs.ilu0(A, factor_type="float16")),
     (ValueError, "vector_type", lambda A, b: gs.ilu0(A, vector_type="float32")),
     (ValueError, "pivot_shift", lambda A, b: gs.ilu0(A, pivot_shift=NAN)),
@@ -1198,7 +1208,8 @@ def test_the_options_that_are_named_are_there(A):
               "atol": 0.0, "maxiter": 10, "norm": "true", "nullspace": None,
               "callback": None, "restart": 5, "precond": "auto", "method": "auto", "smoother": "gs",
               "cycle": "V", "pre_sweeps": 1, "post_sweeps": 1, "theta": 0.25,
-              "cycle_type": "float32", "coarsest_points": 50}
+              "cycle_type": "float32", "coarsest_points": 50, "active": np.ones((3, 4, 5), bool),
+              "keep_inactive": False}
     for name in ("cg", "bicgstab", "gmres", "ilu0", "ic0", "dilu", "ssor", "jacobi", "triangular",
                  "multigrid", "solve", "Solver"):
         b = (vectors(60),) if name in ("cg", "bicgstab", "gmres", "solve") else ()
@@ -1331,7 +1342,7 @@ class Producer:
         self.shape = (ctypes.c_int64 * array.ndim)(*array.shape)
         self.strides = (ctypes.c_int64 * array.ndim)(
             *(s // array.itemsize for s in array.strides))
-        code = {"i": 0, "u": 1, "f": 2, "c": 5}[array.dtype.kind]
+        code = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}[array.dtype.kind]
         tensor = d.DLTensor(
             data=array.ctypes.data - fields.get("byte_offset", 0), device=d.DLDevice(*device),
             ndim=array.ndim,
@@ -2275,6 +2286,24 @@ def test_gpu_solves_where_the_arrays_lie(cuda, A, way):
 
 
 @pytest.mark.parametrize("way", ["interface", "dlpack"])
+def test_gpu_masks(cuda, way, A):
+    mask = OnGpu(cuda, np.arange(60, dtype=np.uint8) % 7)
+    b = vectors(60)
+    b[::7] = np.nan
+    where = {"grid": (5, 4, 3), "stencil": "D3N7", "context": cuda}
+    with on_gpu(cuda, way, A, b) as (parts, arrays, shown):
+        active = getattr(mask, way)()
+        x, info = gs.solve(parts, shown["b"], out=shown["x"], active=active, **where)
+        own, wanted = np.flatnonzero(mask.host), np.zeros(60)
+        wanted[own] = spla.spsolve(sp.csc_matrix(A[own][:, own]), b[own])
+        is_masked(arrays["x"].get(), wanted, mask.host != 0)
+        with gs.ilu0(parts, active=active, **where) as M:
+            gs.bicgstab(parts, shown["b"], M=M, out=shown["x"])
+            is_masked(arrays["x"].get(), wanted, mask.host != 0)
+    mask.free()
+
+
+@pytest.mark.parametrize("way", ["interface", "dlpack"])
 def test_gpu_multigrid(cuda, way):
     A, b = poisson(17, 16, 15), vectors(17 * 16 * 15)
     where = {"grid": (17, 16, 15), "stencil": "D3N7", "context": cuda}
@@ -2420,6 +2449,168 @@ def test_torch_on_the_cpu(A):
         assert np.array_equal(x.numpy(), M.solve(b))
         with pytest.raises(TypeError, match="^b: has dtype float32"):
             M.solve(given.float())
+
+
+# ---- masks ----
+
+
+def masked_system(stencil, extents, symmetric=False):
+    """(A, b, mask, x): b has NaN at inactive points, and the solution x is 0 there."""
+    A = matrix_of(stencil, extents, symmetric=symmetric)
+    mask = np.random.RandomState(4).uniform(size=extents[::-1]) > 0.3
+    own = np.flatnonzero(mask)
+    b, x = vectors(A.shape[0]), np.zeros(A.shape[0])
+    x[own] = spla.spsolve(sp.csc_matrix(A[own][:, own]), b[own])
+    b[~mask.ravel()] = np.nan
+    return A, b, mask, x
+
+
+def of_identity(A, mask):
+    """A with the rows of the identity at inactive points, and without couplings to them."""
+    active = sp.diags(np.ravel(mask).astype(float))
+    B = sp.csr_matrix(active @ A @ active + sp.diags((~np.ravel(mask)).astype(float)))
+    B.eliminate_zeros()
+    return B
+
+
+def spoilt(A, mask):
+    """A with NaN in the rows of inactive points."""
+    B = A.copy()
+    B.data[~np.ravel(mask)[np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))]] = np.nan
+    return B
+
+
+def is_masked(x, wanted, mask):
+    close_to(x, wanted, 1e-7)
+    assert not x[~np.ravel(mask)].any()
+
+
+@pytest.mark.parametrize("stencil, extents", [("D2N5", (13, 9, 1)), ("D3N7", (9, 8, 7)),
+                                              ("D3N27", (6, 7, 5))])
+def test_mask_is_the_smaller_system(stencil, extents):
+    A, b, mask, wanted = masked_system(stencil, extents)
+    forms = [mask, mask.ravel(), mask.astype(np.uint8) * 7, np.asfortranarray(mask),
+             Producer(mask), Wrapped(mask.astype(np.uint8))]
+    for active in forms + ([mask[0]] if extents[2] == 1 else []):
+        for matrix in (A, of_identity(A, mask), spoilt(A, mask), spoilt(of_identity(A, mask), mask)):
+            solver = gs.Solver(matrix, active=active, rtol=1e-10)
+            x, info = solver.solve(b)
+            assert not info and str(solver.grid) == "{}x{}x{}".format(*extents)
+            is_masked(x, wanted, mask)
+            assert solver.active is active or active is forms[3]
+    x, info = gs.solve(A, b, active=mask)
+    is_masked(x, wanted, mask)
+    several, infos = gs.solve(A, np.column_stack([b, 2 * b]), active=mask, rtol=1e-10)
+    is_masked(several[:, 1] / 2, wanted, mask)
+    solver.update(3 * A)                         # the mask stays
+    is_masked(solver.solve(b)[0] * 3, wanted, mask)
+    solver.update(A, active=np.ones_like(mask))  # another one
+    assert solver.solve(np.ones(len(b)))[0].all() and solver.active.all()
+
+
+@pytest.mark.parametrize("make", [gs.ilu0, gs.ic0, gs.dilu, gs.ssor, gs.jacobi, gs.multigrid])
+def test_mask_of_a_preconditioner(make):
+    A, b, mask, wanted = masked_system("D3N7", (9, 8, 7), symmetric=True)
+    with make(A, active=mask) as M:
+        assert M.active is mask
+        for method in (gs.cg, gs.bicgstab):  # A has the mask of M
+            x, info = method(A, b, M=M, rtol=1e-10)
+            assert not info
+            is_masked(x, wanted, mask)
+        y = M.solve(b)
+        assert np.isfinite(y).all() and not y[~mask.ravel()].any()
+        if make not in (gs.ssor, gs.multigrid):
+            close_to(M.T.solve(b), y, 1e-12)     # A is symmetric
+        close_to(2 * M.refactor(2 * A).solve(b), y, 1e-6)
+        if make is not gs.multigrid:
+            x = gs.smooth(2 * A, M, b, sweeps=60)
+            is_masked(2 * x, wanted, mask)
+    with make(of_identity(A, mask)) as M:
+        x, info = gs.cg(A, b, M=M, active=mask, rtol=1e-10)
+        is_masked(x, wanted, mask)
+    with pytest.raises(gs.GridsweepError, match="the hierarchy's first matrix had none"):
+        gs.multigrid(A).refactor(A, active=mask)
+
+
+def test_mask_of_triangular_solves():
+    A, b, mask, _ = masked_system("D3N7", (9, 8, 7))
+    own, x = np.flatnonzero(mask), np.zeros(len(b))
+    for lower in (True, False):
+        T = sp.tril(A) if lower else sp.triu(A)
+        x[own] = triangular_solve(sp.csr_matrix(T)[own][:, own], b[own], lower)
+        for y in (gs.sptrsv(A, b, lower, active=mask), gs.sptrsv(spoilt(A, mask), b, lower, active=mask),
+                  gs.triangular(A, lower=lower, active=mask).solve(b)):
+            is_masked(y, x, mask)
+
+
+@pytest.mark.parametrize("name", ["solve", "cg", "bicgstab", "gmres", "richardson"])
+def test_keep_inactive(name):
+    A, b, mask, wanted = masked_system("D2N5", (13, 9, 1), symmetric=True)
+    out = ~mask.ravel()
+    x0 = np.where(out, 7.0, 0.0)
+    solve, options = getattr(gs, name), {} if name == "solve" else {"M": gs.ilu0(A, active=mask)}
+    x, info = solve(A, b, x0, active=mask, keep_inactive=True, **options)
+    assert not info and (x[out] == 7).all()
+    close_to(np.where(out, 0, x), wanted, 1e-6)
+    x0[out] = np.nan
+    x, info = solve(A, b, x0, active=mask, keep_inactive=True, **options)
+    assert not info and np.isnan(x[out]).all()
+    x, info = solve(A, b, x0, active=mask, **options)
+    is_masked(x, np.where(out, 0, x), mask)
+
+
+def test_mask_of_constants():
+    constants = gs.Constants((8, 6), "D2N5", [-1.0, -1, 4, -1, -1])
+    mask = np.arange(48).reshape(6, 8) % 5 > 0
+    line = [sp.diags([-1.0, 2, -1], [-1, 0, 1], shape=(n, n)) for n in (8, 6)]
+    x, info = gs.solve(constants, np.ones(48), active=mask)
+    same, _ = gs.solve(sp.csr_matrix(sp.kronsum(*line)), np.ones(48), active=mask)
+    is_masked(x, same, mask)
+    with pytest.raises(ValueError, match="^active: has shape"):
+        gs.solve(constants, np.ones(48), active=mask.T)
+
+
+def test_the_shape_of_a_mask_is_that_of_the_grid():
+    A = matrix_of("D2N5", (8, 6, 1))
+    told = r"must have \(1, 6, 8\) or \(6, 8\) or \(48,\) on the grid 8x6x1"
+    for shape in ((8, 6), (1, 8, 6), (4, 12), (12, 4), (2, 24), (1, 48), (48, 1), (2, 4, 6)):
+        for grid in (None, (8, 6)):
+            with pytest.raises(ValueError, match=told) as caught:
+                gs.solve(A, np.ones(48), active=np.ones(shape, bool), grid=grid)
+            assert f"active: has shape {shape}" in str(caught.value)
+    # Where the matrix alone tells too little, the mask gives the grid: a lake of one plane.
+    mask = np.zeros((4, 5, 6), bool)
+    mask[2] = True
+    B = of_identity(matrix_of("D3N7", (6, 5, 4)), mask)
+    assert str(gs.detect(B)[0]) != "6x5x4" and str(gs.detect(B, active=mask)[0]) == "6x5x4"
+
+
+def test_a_matrix_of_the_active_points_alone_is_refused():
+    A, b, mask, _ = masked_system("D3N7", (5, 4, 3))
+    own = np.flatnonzero(mask)
+    with pytest.raises(ValueError, match=r"^active: has shape \(3, 4, 5\), and A has rows for its active "
+                                         "points alone; A must keep those of all 60 points"):
+        gs.solve(A[own][:, own], b[own], active=mask)
+
+
+def test_masks_on_a_device(A):
+    """With addresses in host memory and a context that says "cuda"."""
+    mask = np.arange(60).reshape(3, 4, 5) % 7 > 0
+    b, x = vectors(60), np.zeros(60)
+    wanted, _ = gs.solve(A, b, active=mask)
+    lower = gs.sptrsv(A, b, active=mask)
+    with gs.Context() as context:
+        context.backend = "cuda"
+        where = {"stencil": "D3N7", "context": context}
+        for show in (OnDevice, lambda array: Producer(array, device=(2, 0))):
+            parts = tuple(show(part) for part in (A.data, A.indices, A.indptr))
+            gs.solve(parts, show(b), out=show(x), active=show(mask), **where)
+            assert np.array_equal(x, wanted)
+            gs.sptrsv(parts, show(b), out=show(x), active=show(mask), **where)
+            assert np.array_equal(x, lower)
+        for kind, active in ((TypeError, mask), (ValueError, OnDevice(mask, strides=(1, 3, 12)))):
+            with pytest.raises(kind, match="^active: must be"):
+                gs.ilu0(parts, active=active, **where)
 
 
 # ---- the C structs ----

@@ -56,6 +56,7 @@ static int write_outputs(const cli_options *options, const factor_job *job) {
     }
     cli_set_context(json, job->place.run);
     cli_set_matrix(json, &job->input.matrix);
+    cli_set_number(json, "active_points", (double)job->input.active_points);
     cli_set_text(json, "factor_dtype", cli_dtype_name(options->factor_precision));
     cli_set_text(json, "precond", kind);
     cli_set_number(json, "setup_ms", job->setup_ms);

@@ -105,6 +105,7 @@ static int write_outputs(const cli_options *options, const sptrsv_job *job) {
                                         .context = job->place.host});
     cli_set_context(json, job->place.run);
     cli_set_matrix(json, &job->input.matrix);
+    cli_set_number(json, "active_points", (double)job->input.active_points);
     cli_set_text(json, "part", job->wanted.part == GSW_LOWER ? "lower" : "upper");
     cli_set_text(json, "algorithm", gsw_algorithm_name(job->wanted.algorithm));
     cli_set_text(json, "dtype", "f64");

@@ -12,6 +12,7 @@
 #endif
 #include "gzip.h"
 #include "input.h"
+#include "npy.h"
 #include "processes.h"
 
 #define REASON_SIZE 512
@@ -149,12 +150,13 @@ static int check_sources(const cli_options *options) {
         return cli_usage(options, "--grid is for a file; the name of a problem contains its grid");
     if (options->file != NULL && options->stencil != NULL)
         return cli_usage(options, "--stencil is for random problems; a file has its own stencil");
-    const char *inputs[] = {options->file, options->rhs, options->x0};
+    const char *inputs[] = {options->file, options->rhs, options->x0, options->mask};
     int standard = 0;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         standard += inputs[i] != NULL && strcmp(inputs[i], "-") == 0;
     if (standard > 1)
-        return cli_usage(options, "only one of FILE.mtx, --rhs and --x0 can be standard input");
+        return cli_usage(options,
+                         "only one of FILE.mtx, --rhs, --x0 and --mask can be standard input");
     return CLI_OK;
 }
 
@@ -229,18 +231,85 @@ static int load_file(const cli_options *options, gsw_context *context, cli_input
     return CLI_OK;
 }
 
+/* ---- Mask ----------------------------------------------------------------------------------- */
+
+static int refuse_count(const cli_options *options, const cli_input *input, const char *name,
+                        int64_t count) {
+    return cli_error(options, "%s has %lld values, but the matrix has %lld rows", name,
+                     (long long)count, (long long)input->rows);
+}
+
+/* Copies the values of an array whose shape is (nz, ny, nx), (ny, nx) or (points,). */
+static int take_npy(const cli_options *options, const file_text *file, cli_input *input) {
+    const gsw_grid *grid = &input->matrix.grid;
+    const int64_t shape[] = {grid->nz, grid->ny, grid->nx};
+    cli_npy array;
+    const char *problem = cli_parse_npy(file->bytes, file->size, &array);
+    if (problem != NULL)
+        return cli_error(options, "cannot read %s: %s", file->name, problem);
+    if (array.count != input->rows)
+        return refuse_count(options, input, file->name, array.count);
+    for (int axis = 0; array.axes > 1 && axis < array.axes; axis++)
+        if (array.shape[axis] != shape[axis + 3 - array.axes])
+            return cli_error(options,
+                             "%s: its shape is not (nz, ny, nx) of the grid %lld x %lld x %lld; "
+                             "if the grid is wrong, give --grid",
+                             file->name, (long long)grid->nx, (long long)grid->ny,
+                             (long long)grid->nz);
+    memcpy(input->active, array.values, (size_t)input->rows);
+    return CLI_OK;
+}
+
+static int take_values(const cli_options *options, gsw_context *context, const file_text *file,
+                       cli_input *input) {
+    double *values = NULL;
+    int64_t count;
+    const gsw_status status =
+        gsw_mm_parse_finite_vector(context, file->name, file->bytes, file->size, &values, &count);
+    if (status != GSW_SUCCESS)
+        return cli_status(options, context, status, CLI_FROM_FILE);
+    for (int64_t i = 0; i < count && count == input->rows; i++)
+        input->active[i] = values[i] != 0;
+    free(values);
+    return count == input->rows ? CLI_OK : refuse_count(options, input, file->name, count);
+}
+
+static int load_mask(const cli_options *options, gsw_context *context, cli_input *input) {
+    file_text file;
+    input->active_points = input->rows;
+    if (options->mask == NULL)
+        return CLI_OK;
+    int code = read_text(options, options->mask, &file);
+    if (code != CLI_OK)
+        return code;
+    input->active = calloc((size_t)input->rows, 1);
+    if (input->active == NULL)
+        code = cli_error(options, "out of memory for the mask");
+    else if (cli_is_npy(file.bytes, file.size))
+        code = take_npy(options, &file, input);
+    else
+        code = take_values(options, context, &file, input);
+    free(file.bytes);
+    for (int64_t i = 0; input->active != NULL && i < input->rows; i++)
+        input->active_points -= input->active[i] == 0;
+    input->matrix.active = input->active;
+    return code;
+}
+
 int cli_load(const cli_options *options, gsw_context *context, cli_input *input) {
     *input = (cli_input){0};
     int code = check_sources(options);
     if (code == CLI_OK)
         code = options->problem != NULL ? load_problem(options, context, input)
                                         : load_file(options, context, input);
+    const gsw_grid *grid = &input->matrix.grid;
+    input->rows = grid->nx * grid->ny * grid->nz;
+    if (code == CLI_OK)
+        code = load_mask(options, context, input);
     if (code != CLI_OK) {
         cli_input_free(input);
         return code;
     }
-    const gsw_grid *grid = &input->matrix.grid;
-    input->rows = grid->nx * grid->ny * grid->nz;
     input->nonzeros = cli_count_entries(&input->matrix, GSW_FULL);
     input->vector_bytes = (size_t)input->rows * sizeof(double);
     return CLI_OK;
@@ -249,6 +318,7 @@ int cli_load(const cli_options *options, gsw_context *context, cli_input *input)
 void cli_input_free(cli_input *input) {
     gsw_problem_destroy(input->problem);
     gsw_csr_free(&input->csr);
+    free(input->active);
     *input = (cli_input){0};
 }
 
@@ -311,11 +381,15 @@ bool cli_is_symmetric(const cli_input *input) {
     if (input->problem != NULL)
         return gsw_problem_symmetric(input->problem) != 0;
     const gsw_csr *csr = &input->csr;
+    const uint8_t *active = input->active;
     for (int64_t row = 0; row < csr->rows; row++) {
         for (int64_t k = cli_csr_index(csr, csr->row_ptr, row);
              k < cli_csr_index(csr, csr->row_ptr, row + 1); k++) {
+            const int64_t column = cli_csr_index(csr, csr->columns, k);
+            if (active != NULL && (active[row] == 0 || active[column] == 0))
+                continue;
             double a = ((const double *)csr->values)[k];
-            double b = csr_value(csr, cli_csr_index(csr, csr->columns, k), row);
+            double b = csr_value(csr, column, row);
             if (fabs(a - b) > 1e-12 * fmax(fabs(a), fabs(b)))
                 return false;
         }
@@ -358,11 +432,9 @@ static int read_vector(const cli_options *options, gsw_context *context, const c
         return cli_status(options, context, status, CLI_FROM_FILE);
     if (count == input->rows)
         return CLI_OK;
-    cli_error(options, "%s has %lld values, but the matrix has %lld rows", file.name,
-              (long long)count, (long long)input->rows);
     free(*vector);
     *vector = NULL;
-    return CLI_INPUT;
+    return refuse_count(options, input, file.name, count);
 }
 
 int cli_load_guess(const cli_options *options, gsw_context *context, const cli_input *input,

@@ -9,8 +9,10 @@ typedef struct cli_input {
     gsw_problem *problem; /* NULL where it came from a file */
     gsw_csr csr;          /* empty where it is a problem */
     gsw_matrix matrix;
+    uint8_t *active; /* the mask of the matrix, or NULL */
     int64_t rows, nonzeros;
-    size_t vector_bytes; /* of a vector in fp64 */
+    int64_t active_points; /* all of them without a mask */
+    size_t vector_bytes;   /* of a vector in fp64 */
 } cli_input;
 
 /* Creates a context with the threads and the device that the options ask for. If it ignores its
@@ -27,7 +29,7 @@ int cli_open_context(const cli_options *options, gsw_backend backend, void *stre
 void cli_row_text(const cli_options *options, const gsw_grid *grid, int64_t row, char *text,
                   size_t size);
 
-/* Reads or makes the matrix. Returns an exit code. */
+/* Reads or makes the matrix, and reads its mask. Returns an exit code. */
 int cli_load(const cli_options *options, gsw_context *context, cli_input *input);
 void cli_input_free(cli_input *input);
 

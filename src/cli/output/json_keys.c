@@ -34,6 +34,8 @@ const cli_json_key cli_json_keys[] = {
     {"threads", "integer >= 1", CLI_INFO, "Threads that commands use on the CPU. Unit: count."},
     {"grid", "3 of integer >= 1", GRIDS, "Points along x, y and z. Unit: points."},
     {"stencil", "string", GRIDS, "Name of the stencil; 'custom' for a stencil without a name."},
+    {"active_points", "integer >= 0", CLI_FACTOR | CLI_SPTRSV | CLI_SOLVE,
+     "Points that take part: those of --mask, without it all. Unit: points."},
     {"part", "'lower' 'upper' 'both' 'symgs'", SWEEPS | CLI_SPTRSV,
      "What is solved with: one triangular part, both parts one after the other (an ILU(0) apply), "
      "or a step of symmetric Gauss-Seidel."},

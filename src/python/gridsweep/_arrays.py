@@ -50,6 +50,12 @@ class _View:
         step = self.strides[1]
         return step // size if step % size == 0 and step >= rows * size else None
 
+    def in_order(self):
+        """Whether the values lie in C order without gaps."""
+        wanted = _dlpack.strides_in_order(self.shape, self.dtype)
+        return all(extent == 1 or own == other
+                   for extent, own, other in zip(self.shape, self.strides, wanted))
+
     def end(self):
         """The address after the last value."""
         return self.address + ((self.count - 1) * self.ld + self.shape[0]) * self.dtype.itemsize
@@ -184,6 +190,39 @@ def solve_into(context, b, out, rows, dtype, solve):
     return result.array
 
 
+def _mask(context, active):
+    """A mask as a view in C order; None for None. A host array is copied if its layout does not fit."""
+    if active is None:
+        return None
+    view = adopt(context, "active", active)
+    view = view if isinstance(view, _View) else _View(np.asarray(view))
+    if view.dtype.name not in ("bool", "uint8"):
+        raise TypeError(f"active: has dtype {view.dtype}, must have bool or uint8")
+    if not view.in_order():
+        if context.backend == "cuda":
+            raise ValueError("active: must be contiguous (order='C')")
+        view = _View(np.ascontiguousarray(view.host()))
+    return view
+
+
+def _check_mask_size(name, mask, rows, on_device):
+    points = int(np.prod(mask.shape, dtype=np.int64))
+    if points == rows:
+        return
+    if not on_device and np.count_nonzero(mask.host()) == rows:
+        raise ValueError(f"active: has shape {mask.shape}, and {name} has rows for its active points "
+                         f"alone; {name} must keep those of all {points} points, as of the identity")
+    raise ValueError(f"active: has shape {mask.shape}, which is {points} points; {name} has {rows} "
+                     "rows")
+
+
+def _check_mask_shape(mask, grid):
+    shapes = [grid.shape] + ([grid.shape[1:]] if grid.nz == 1 else []) + [(grid.points,)]
+    if mask.shape not in shapes:
+        raise ValueError(f"active: has shape {mask.shape}, must have "
+                         f"{' or '.join(map(str, shapes))} on the grid {grid}")
+
+
 def _parts(name, matrix):
     """(values, columns, row_ptr) of an argument that is a matrix."""
     if isinstance(matrix, tuple) and len(matrix) == 3:
@@ -229,14 +268,22 @@ class Matrix:
     copy of the library's without stored zeros that the stencil does not hold.
 
     struct         gsw_matrix
-    grid, stencil  as found, or as given
+    grid, stencil  as found, or as given. The shape of a mask gives the grid, too
+    mask           a view of the argument `active`, or None
     """
 
-    def __init__(self, context, name, matrix, grid=None, stencil=None):
+    def __init__(self, context, name, matrix, grid=None, stencil=None, active=None):
         grid, stencil = grid_argument(grid), stencil_argument(stencil)
+        self.mask = mask = _mask(context, active)
         if isinstance(matrix, Constants):
             self._take_constants(context, name, matrix, grid, stencil)
-            return
+        else:
+            self._take_csr(context, name, matrix, grid, stencil)
+        if mask is not None:
+            _check_mask_shape(mask, self.grid)
+            self.struct.active = mask.address
+
+    def _take_csr(self, context, name, matrix, grid, stencil):
         views = [adopt(context, name, part) for part in _parts(name, matrix)]
         on_device = context.backend == "cuda"
         if not on_device:
@@ -267,6 +314,11 @@ class Matrix:
 
         if grid is not None and grid.points != rows:
             raise ValueError(f"grid: {grid} has {grid.points} points; {name} has {rows} rows")
+        of_mask = None
+        if self.mask is not None:
+            _check_mask_size(name, self.mask, rows, on_device)
+            if grid is None and len(self.mask.shape) in (2, 3):
+                grid = of_mask = Grid(*reversed(self.mask.shape))
         if on_device and (grid is None or stencil is None):
             raise ValueError("grid, stencil: must be given with a matrix in device memory")
         if stencil is not None and grid is None:
@@ -278,18 +330,33 @@ class Matrix:
                 context._check(library.gsw_matrix_from_csr(
                     pointer, *arguments[1:], arguments[0], byref(self.struct)), name)
             else:
-                context._check(library.gsw_matrix_fit(
-                    pointer, *arguments, byref(self.struct), byref(copy)), name)
                 weakref.finalize(self, library.gsw_csr_free, byref(copy))
+                code = library.gsw_matrix_fit(pointer, *arguments, byref(self.struct), byref(copy))
+                if of_mask is not None and code in (0, t.Status.NOT_A_GRID):
+                    code = self._check_grid_of_mask(context, pointer, csr, stencil, code)
+                context._check(code, name)
             text = create_string_buffer(256)
             if stencil is None:
                 context._check(library.gsw_matrix_remark(pointer, byref(self.struct), text, 256))
         if text.value:
-            warnings.warn(f"{name}: {text.value.decode()}", stacklevel=3)
+            warnings.warn(f"{name}: {text.value.decode()}", stacklevel=4)
         found = self.struct.grid
         self.grid = grid or Grid(found.nx, found.ny, found.nz)
         self.stencil = stencil or Stencil._of(self.struct.stencil)
 
+
+    def _check_grid_of_mask(self, context, pointer, csr, given, code):
+        """Refuses a mask whose shape is no grid of the matrix, or leads to a larger stencil or to one
+        without a name, where the matrix alone has a better grid. Returns the status of the fit."""
+        stencil = given or (Stencil._of(self.struct.stencil) if code == 0 else None)
+        if code == 0 and (given or stencil.name != "custom"):
+            return code
+        found, own = t.gsw_grid(), t.gsw_stencil()
+        if library.gsw_detect(pointer, byref(csr), None, byref(found), byref(own)) == 0:
+            named = Stencil._of(own).name != "custom"
+            if code or own.count < len(stencil) or named:
+                _check_mask_shape(self.mask, Grid(found.nx, found.ny, found.nz))
+        return code
 
     def _take_constants(self, context, name, constants, grid, stencil):
         self.grid, self.stencil, self.rows = constants.grid, constants.stencil, constants.shape[0]
@@ -318,7 +385,7 @@ def copy_csr(csr):
             copy(csr.row_ptr, index, csr.rows + 1))
 
 
-def detect(A: Any, grid: Optional[GridLike] = None) -> Tuple[Grid, Stencil]:
+def detect(A: Any, grid: Optional[GridLike] = None, *, active: Any = None) -> Tuple[Grid, Stencil]:
     """Finds the grid and the stencil of a square matrix in natural order, and returns
     (Grid, Stencil). Use it before many calls with one matrix: then give them grid and stencil.
 
@@ -327,11 +394,12 @@ def detect(A: Any, grid: Optional[GridLike] = None) -> Tuple[Grid, Stencil]:
           or others with DLPack.
     grid  Grid or (nx, ny, nz), if you know it: then only the stencil is found. That is the smallest
           named one that holds all couplings, else the offsets that occur.
+    active  a mask as for solve(), whose shape then gives the grid
 
     A stored zero is no coupling. A UserWarning says so if an axis looks like several unknowns per
     point.
     Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID with the row; INVALID_ARGUMENT).
     """
     with Context(threads=1) as context:
-        matrix = Matrix(context, "A", A, grid)
+        matrix = Matrix(context, "A", A, grid, active=active)
     return matrix.grid, matrix.stencil

@@ -47,6 +47,7 @@ class Factor(Preconditioner):
 
     shape, dtype  (points, points) and the vector_type
     grid, stencil, kind, context
+    active        the mask of A, or None
     T, H          the factor of M^T, as from transposed()
     closed        True after close()
 
@@ -112,19 +113,21 @@ class Factor(Preconditioner):
             mate._mate, self._mate = weakref.ref(self), lambda: mate
         return self._mate()
 
-    def refactor(self, A: Any) -> Factor:
+    def refactor(self, A: Any, *, active: Any = None) -> Factor:
         """Takes the values of another matrix on the same grid and stencil, and returns the factor
         itself. Use it in each time step instead of creating a factor again. A coupling outside the
         stencil is refused, also where the first matrix stored a zero: then create a new factor.
+        `active` is a mask as for solve(); None: the mask stays.
 
         The library allocates nothing. After a GridsweepError (ZERO_PIVOT, NOT_A_GRID) every solve is
         refused until a refactor succeeds. Other errors: TypeError, ValueError.
         """
         self._address()
-        matrix = Matrix(self.context, "A", A, self.grid, self.stencil)
+        matrix = self._new_values(A, active)
         if self._mate() is not None:
             self._mate()._mate = self._mate = lambda: None
         self._call(library.gsw_factor_refactor, byref(matrix.struct), None, about="A")
+        self._take_mask(matrix.mask)
         return self
 
     @property
@@ -162,6 +165,7 @@ class _Uploaded:
     def __init__(self, like, parts):
         self.context, self.grid, self.stencil, self.rows = like.context, like.grid, like.stencil, \
             like.shape[0]
+        self.mask = like._mask
         host, self.struct = t.gsw_matrix(), t.gsw_matrix()
         values, columns, row_ptr = parts
         csr = t.gsw_csr(self.rows, values.size, row_ptr.ctypes.data, columns.ctypes.data,
@@ -170,6 +174,7 @@ class _Uploaded:
             self.context._check(library.gsw_matrix_from_csr(
                 c, byref(self.grid._c()), byref(self.stencil._struct), byref(csr), byref(host)))
             self.context._check(library.gsw_matrix_upload(c, byref(host), byref(self.struct)))
+        self.struct.active = self.mask and self.mask.address
 
     def __enter__(self):
         return self
@@ -224,10 +229,10 @@ def _factor(kind, A, grid, options, **own):
     return _create(kind, A, grid, **options, **own)
 
 
-def _create(kind, A, grid, *, stencil=None, threads=0, context=None, **values):
+def _create(kind, A, grid, *, stencil=None, active=None, threads=0, context=None, **values):
     options = factor_options(kind, **values)
     context = context_for(context, threads)
-    return Factor(context, Matrix(context, "A", A, grid, stencil), options)
+    return Factor(context, Matrix(context, "A", A, grid, stencil, active), options)
 
 
 def ilu0(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOptions]) -> Factor:
@@ -245,6 +250,7 @@ def ilu0(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOption
 
     Options, by keyword:
     stencil      Stencil or its name; None: it is found
+    active       a mask as for solve(). The factor is that of the active points, and x is 0 at others
     factor_type  "float64" or "float32" (or NumPy's types): the type of the stored coefficients
     vector_type  the same for b, x and the arithmetic; "float32" needs factor_type "float32"
     transpose    True: solves use M^T

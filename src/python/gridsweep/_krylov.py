@@ -114,13 +114,14 @@ class Vectors:
         return self.result.array, infos if self.several else infos[0]
 
 
-def krylov_options(rtol, atol, maxiter, restart, norm):
+def krylov_options(rtol, atol, maxiter, restart, norm, keep_inactive):
     """The C options for these arguments."""
     options = t.gsw_krylov_options(
         rtol=real("rtol", rtol, lambda v: v >= 0, "0 or more"),
         atol=real("atol", atol, lambda v: v >= 0, "0 or more"),
         max_iterations=0 if maxiter is None else integer("maxiter", maxiter, 1, 2**62),
-        restart=integer("restart", restart, 1), norm=choice("norm", norm, t.NORMS))
+        restart=integer("restart", restart, 1), norm=choice("norm", norm, t.NORMS),
+        keep_inactive=bool(keep_inactive))
     if options.rtol == 0 and options.atol == 0:
         raise ValueError("rtol, atol: one of the two must be above 0")
     return options
@@ -176,9 +177,9 @@ def _named(function, A, b, x0, options, **own):
 
 
 def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=None,
-           out=None, restart=30, norm="true", nullspace=None, grid=None, stencil=None, threads=0,
-           context=None):
-    options = krylov_options(rtol, atol, maxiter, restart, norm)
+           out=None, restart=30, norm="true", nullspace=None, keep_inactive=False, grid=None,
+           stencil=None, active=None, threads=0, context=None):
+    options = krylov_options(rtol, atol, maxiter, restart, norm, keep_inactive)
     if isinstance(M, Preconditioner):
         if context not in (None, M.context) or threads:
             raise ValueError("context, threads: a solve with M runs in the context of M")
@@ -192,13 +193,16 @@ def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, 
     context = context_for(context, threads)
     matrix, rows = None, _rows(context, A, b)
     if rows is None:
-        known = (M.grid, M.stencil) if isinstance(M, Preconditioner) else (None, None)
+        known = (M.grid, M.stencil, M._mask) if isinstance(M, Preconditioner) else 3 * (None,)
         if isinstance(M, Preconditioner) and grid is None and hasattr(A, "shape"):
             _check_size(M, A.shape[0])
-        matrix = Matrix(context, "A", A, grid or known[0], stencil or known[1])
+        matrix = Matrix(context, "A", A, grid or known[0], stencil or known[1],
+                        known[2] if active is None else active)
         rows = matrix.rows
     elif grid is not None or stencil is not None:
         raise ValueError("grid, stencil: A is a function, which has none")
+    elif active is not None:
+        raise ValueError("active: A is a function, which has no mask")
     if isinstance(M, Preconditioner):
         _check_size(M, rows)
     vectors = Vectors(context, rows, b, x0, out)
@@ -268,7 +272,9 @@ def cg(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solu
     nullspace   None: A is regular. "constant": A maps constant vectors to 0, as with pure Neumann
                 conditions. Or an array of shape (points,) that A maps to 0. The solve leaves out
                 that part of b and x, and the residual is that of the rest.
+    keep_inactive  with a mask: True: x stays as it was (x0) at inactive points; False: it becomes 0
     grid, stencil, threads, context  as for ilu0(); with a Factor or Multigrid as M those of M
+    active      a mask as for solve(); None: that of a Factor or Multigrid as M
 
     The functions A and M get a vector of shape (points,) in the library's own memory. They read it,
     keep no reference to it, and return another vector in float64. On the CPU it is an array of NumPy.

@@ -84,7 +84,7 @@ class Multigrid(Preconditioner):
     mg.matvec(b) and mg.solve(b) are approximate solutions x of A x = b.
 
     shape, dtype   (points, points) and float64
-    grid, stencil  those of A, which is the finest level
+    grid, stencil, active  those of A, which is the finest level
     levels         number of levels, including the finest and the coarsest
     smoother, cycle, cycle_type  those in use, such as "gs", "V" and "float64"
     context        the Context that it works in
@@ -159,18 +159,20 @@ class Multigrid(Preconditioner):
                                       "not available; create a hierarchy of the transposed matrix")
         return self
 
-    def refactor(self, A: Any) -> Multigrid:
+    def refactor(self, A: Any, *, active: Any = None) -> Multigrid:
         """Takes the values of another matrix on the same grid and stencil, and returns the hierarchy
         itself. This is cheaper than creating it again.
 
         The levels keep their grids, which the first matrix determined. A symmetric matrix must stay
-        symmetric. After a GridsweepError that comes from the values (ZERO_PIVOT, UNSUPPORTED,
+        symmetric. `active` is a mask as for solve(); None: the mask stays. A hierarchy without a mask
+        takes none. After a GridsweepError that comes from the values (ZERO_PIVOT, UNSUPPORTED,
         INVALID_ARGUMENT) every solve is refused until a refactor succeeds.
         Other errors: TypeError, ValueError, GridsweepError (NOT_A_GRID).
         """
         self._address()
-        matrix = Matrix(self.context, "A", A, self.grid, self.stencil)
+        matrix = self._new_values(A, active)
         self._call(library.gsw_multigrid_refactor, byref(matrix.struct), about="A")
+        self._take_mask(matrix.mask)
         return self
 
     @property
@@ -230,10 +232,10 @@ def multigrid_options(smoother="auto", cycle="V", pre_sweeps=1, post_sweeps=1, t
             "coarsest_points", coarsest_points, 1, 2000))
 
 
-def _multigrid(A, grid=None, *, stencil=None, threads=0, context=None, **values):
+def _multigrid(A, grid=None, *, stencil=None, active=None, threads=0, context=None, **values):
     options = multigrid_options(**values)
     context = context_for(context, threads)
-    return Multigrid(context, Matrix(context, "A", A, grid, stencil), options)
+    return Multigrid(context, Matrix(context, "A", A, grid, stencil, active), options)
 
 
 def multigrid(A: Any, grid: Optional[GridLike] = None, **options: Unpack[MultigridOptions]) -> Multigrid:
@@ -261,6 +263,7 @@ def multigrid(A: Any, grid: Optional[GridLike] = None, **options: Unpack[Multigr
     coarsest_points  a level of at most this many points is solved directly; 1 to 2000, default 200,
                      on a GPU 520
     stencil          Stencil or its name; None: it is found
+    active           a mask as for solve()
     threads, context  as for ilu0()
 
     For a symmetric A a V or W cycle is a symmetric operator, as cg() needs it. If every row's sum

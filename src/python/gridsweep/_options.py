@@ -11,6 +11,7 @@ StencilLike = Union[Stencil, str, Sequence[Tuple[int, int, int]]]
 
 class _Place(TypedDict, total=False):
     stencil: Optional[StencilLike]
+    active: Any
     threads: int
     context: Optional[Context]
 
@@ -51,6 +52,7 @@ class _Stopping(_Place, total=False):
     callback: Optional[Callable[..., Any]]
     norm: str
     nullspace: Any
+    keep_inactive: bool
 
 
 class KrylovOptions(_Stopping, total=False):

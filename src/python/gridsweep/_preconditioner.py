@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Tuple
 
 import numpy as np
 
-from ._arrays import refuse_sparse
+from ._arrays import Matrix, refuse_sparse
 from ._context import Owned
 from ._grid import Grid, Stencil
 
@@ -50,6 +50,7 @@ class Preconditioner(Owned, _Operator):
 
     grid: Grid
     stencil: Stencil
+    active: Any
     if TYPE_CHECKING:
         shape: Tuple[int, int]
         dtype: np.dtype
@@ -59,7 +60,16 @@ class Preconditioner(Owned, _Operator):
     def __init__(self, context, matrix, dtype, create, options, destroy):
         self._create(context, create, destroy, byref(matrix.struct), byref(options))
         self.grid, self.stencil = matrix.grid, matrix.stencil
+        self._take_mask(matrix.mask)
         super().__init__(np.dtype(dtype), (matrix.rows, matrix.rows))
+
+    def _take_mask(self, mask):
+        self._mask, self.active = mask, mask and mask.array
+
+    def _new_values(self, A, active):
+        """The Matrix for a refactor with A, by default with the mask of the first matrix."""
+        mask = self._mask if active is None else active
+        return Matrix(self.context, "A", A, self.grid, self.stencil, mask)
 
     def matvec(self, x: Any) -> Any:
         """solve(x) for SciPy's solvers, and with CUDA for those of cupyx. With CUDA the result is a

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Matrix, source, target
+from ._arrays import source, target
 from ._errors import integer
 from ._factor import Factor
 from ._library import library
 
 
 def smooth(A: Any, M: Factor, b: Any, x: Any = None, *, sweeps: int = 1, zero_guess: bool = False,
-           work: Any = None) -> Any:
+           work: Any = None, active: Any = None) -> Any:
     """Does `sweeps` steps x = x + M^-1 (b - A x), exactly in natural order, and returns x.
 
     Use it as the smoother of a multigrid method of your own. multigrid() has its own smoothers, and
@@ -31,6 +31,7 @@ def smooth(A: Any, M: Factor, b: Any, x: Any = None, *, sweeps: int = 1, zero_gu
     zero_guess  True: x counts as 0 and is not read, so the first step is a solve alone
     work        scratch: float64 array of shape (points,), not overlapping b or x. None: a new
                 array. With CUDA it must be given.
+    active      a mask as for solve(); None: that of M. x becomes 0 at inactive points
 
     With CUDA the steps are queued on the stream of M's context.
     Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID; INVALID_ARGUMENT after a failed
@@ -43,7 +44,7 @@ def smooth(A: Any, M: Factor, b: Any, x: Any = None, *, sweeps: int = 1, zero_gu
     M._address()
     sweeps = integer("sweeps", sweeps, 0)
     context, shape = M.context, (M.shape[0],)
-    matrix = Matrix(context, "A", A, M.grid, M.stencil)
+    matrix = M._new_values(A, active)
     given = source(context, "b", b, M.shape[0], np.float64)
     if len(given.shape) != 1:
         raise ValueError(f"b: has shape {given.shape}, must have {shape}")

@@ -46,11 +46,11 @@ class SolveResult(NamedTuple):
         return not self.converged
 
 
-def _matrix(context, A, grid, stencil):
+def _matrix(context, A, grid, stencil, active):
     if function_of(A) is not None:
         raise TypeError("A: is a function; the choice of a preconditioner needs the matrix. Give a "
                         "sparse matrix, or use gmres(), cg() or bicgstab() with the function")
-    return Matrix(context, "A", A, grid, stencil)
+    return Matrix(context, "A", A, grid, stencil, active)
 
 
 def _taken(options, kind):
@@ -63,6 +63,7 @@ class Solver(Owned):
     the method once, when it is created; solve() describes the arguments. Use solve() for one system.
 
     grid, stencil    those of A
+    active           its mask, or None
     shape            (points, points)
     precond, method  what was chosen or named, such as "mg" and "cg"
     reason           why it was chosen; "" if you named both
@@ -77,6 +78,7 @@ class Solver(Owned):
 
     grid: Grid
     stencil: Stencil
+    active: Any
     shape: Tuple[int, int]
     precond: str
     method: str
@@ -95,10 +97,10 @@ class Solver(Owned):
                 f"{self.method}{state}>")
 
     def _prepare(self, A, grid, rtol, *, atol=0.0, maxiter=None, restart=30, norm="true",
-                 nullspace=None, callback=None, precond="auto", method="auto", stencil=None,
-                 threads=0, context=None, **more):
+                 nullspace=None, keep_inactive=False, callback=None, precond="auto", method="auto",
+                 stencil=None, active=None, threads=0, context=None, **more):
         """Checks all arguments, before the set-up begins."""
-        krylov = krylov_options(rtol, atol, maxiter, restart, norm)
+        krylov = krylov_options(rtol, atol, maxiter, restart, norm, keep_inactive)
         self._options = options = t.gsw_solver_options(
             precond=choice("precond", precond, t.PRECONDS),
             method=choice("method", method, t.METHODS), krylov=pointer(krylov))
@@ -111,8 +113,9 @@ class Solver(Owned):
         if callback is not None:
             krylov.monitor = t.MONITOR_FN(self._monitor)
         self.context = context_for(context, threads)
-        matrix = _matrix(self.context, A, grid, stencil)
+        matrix = _matrix(self.context, A, grid, stencil, active)
         self.grid, self.stencil, self.shape = matrix.grid, matrix.stencil, 2 * (matrix.rows,)
+        self.active = matrix.mask and matrix.mask.array
         self._null = take_nullspace(self.context, nullspace, matrix.rows, krylov)
         self._matrices = [matrix]  # of which the library keeps the addresses
 
@@ -158,22 +161,24 @@ class Solver(Owned):
         self._address()
         return self._run(Vectors(self.context, self.shape[0], b, x0, out))
 
-    def update(self, A: Any) -> Solver:
+    def update(self, A: Any, *, active: Any = None) -> Solver:
         """Takes the values of another matrix on the same grid and stencil, and returns the solver
         itself. The choice stays, and the preconditioner is computed again in the same memory. A is
-        of any kind that solve() takes.
+        of any kind that solve() takes. `active` is a mask; None: the mask stays.
 
         After a GridsweepError that comes from the values (ZERO_PIVOT, UNSUPPORTED, INVALID_ARGUMENT)
         every solve is refused until an update succeeds.
         Other errors: TypeError, ValueError, GridsweepError (NOT_A_GRID).
         """
         self._address()
-        matrix = _matrix(self.context, A, self.grid, self.stencil)
+        mask = self._matrices[0].mask if active is None else active
+        matrix = _matrix(self.context, A, self.grid, self.stencil, mask)
         with self.context._turn() as c:
             self._matrices[1:] = [matrix]
             self.context._check(library.gsw_solver_update(c, self._address(), byref(matrix.struct)),
                                 "A")
             del self._matrices[:-1]
+        self.active = matrix.mask and matrix.mask.array
         return self
 
 
@@ -194,9 +199,15 @@ def solve(A: Any, b: Any, x0: Any = None, rtol: float = 1e-8, grid: Optional[Gri
           the same shape, and info is a list with a SolveResult for each.
     x0    the first guess, in the shape of b; unchanged unless it is `out`. None: zeros
     rtol  the solve stops when ||b - A x|| is at most max(rtol * ||b||, atol)
-    grid  Grid or (nx, ny, nz); None: it is found, as by detect()
+    grid  Grid or (nx, ny, nz); None: it is that of `active`, or it is found, as by detect()
 
     Options, by keyword:
+    active      a mask: False at points that take no part, such as land in an ocean. Of bool or uint8,
+                shape (nz, ny, nx), in 2D also (ny, nx), or (points,). A keeps the rows of all points;
+                those of inactive points, and b and x0 there, are not used and may hold NaN. A coupling
+                to an inactive point counts as none. x is 0 there. The mask is used where it lies
+    keep_inactive
+                True: x stays x0 at inactive points; default False
     precond     "auto", or one to use: "none", "jacobi", "ssor", "dilu", "ilu0", "ic0", "mg"
     method      "auto", or one to use: "cg", "bicgstab", "gmres", "richardson"
     atol        default 0

@@ -202,6 +202,7 @@ PROTOTYPES = {
     "gsw_matrix_validate": (c_int, [c_void_p, _P(gsw_matrix)]),
     "gsw_matrix_fit": (c_int, [c_void_p, _P(gsw_csr), _P(gsw_grid), _P(gsw_stencil), _P(gsw_matrix),
                                _P(gsw_csr)]),
+    "gsw_detect": (c_int, [c_void_p, _P(gsw_csr), _P(gsw_grid), _P(gsw_grid), _P(gsw_stencil)]),
     "gsw_matrix_remark": (c_int, [c_void_p, _P(gsw_matrix), c_char_p, c_size_t]),
     "gsw_csr_free": (None, [_P(gsw_csr)]),
     "gsw_sptrsv": (c_int, [c_void_p, _P(gsw_matrix), _P(gsw_sptrsv_options), c_int64, c_void_p,

@@ -1,0 +1,71 @@
+/* npy.c: see npy.h. The format is that of NEP 1 (NumPy): a magic number, a version, the length of
+ * the header, the header, which is a dictionary in Python's syntax, and the values. */
+#include "npy.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MAGIC      "\x93NUMPY"
+#define MAGIC_SIZE 6
+#define HEADER_MAX 1024 /* of an array of numbers it has 118 bytes */
+
+bool cli_is_npy(const char *bytes, size_t size) {
+    return size >= MAGIC_SIZE && memcmp(bytes, MAGIC, MAGIC_SIZE) == 0;
+}
+
+/* What follows a key of the header; NULL where it has no such key. */
+static const char *value_of(const char *header, const char *key) {
+    const char *at = strstr(header, key);
+    if (at == NULL)
+        return NULL;
+    at += strlen(key);
+    return at + strspn(at, ": ");
+}
+
+/* The lengths of the axes at "(3, 4, 5)", which has to hold as many bytes as `size`. */
+static const char *parse_shape(const char *text, size_t size, cli_npy *array) {
+    array->axes = 0;
+    array->count = 1;
+    if (text == NULL || *text++ != '(')
+        return "its header has no shape";
+    while (*text != ')') {
+        char *end;
+        const int64_t length = strtoll(text, &end, 10);
+        if (end == text || length < 0)
+            return "its header has no shape";
+        if (array->axes == CLI_NPY_AXES)
+            return "it has more than three axes";
+        if (length > 0 && array->count > (int64_t)size / length)
+            return "it is truncated";
+        array->shape[array->axes++] = length;
+        array->count *= length;
+        text = end + strspn(end, ", ");
+    }
+    if (array->axes == 0)
+        return "it has no axes";
+    return (size_t)array->count > size ? "it is truncated" : NULL;
+}
+
+const char *cli_parse_npy(const char *bytes, size_t size, cli_npy *array) {
+    const unsigned char *at = (const unsigned char *)bytes + MAGIC_SIZE;
+    char header[HEADER_MAX + 1];
+    if (size < MAGIC_SIZE + 6)
+        return "it is truncated";
+    const size_t begin = MAGIC_SIZE + (at[0] == 1 ? 4 : 6);
+    const size_t length =
+        at[2] | (size_t)at[3] << 8 | (at[0] == 1 ? 0 : (size_t)at[4] << 16 | (size_t)at[5] << 24);
+    if (length > size - begin)
+        return "it is truncated";
+    if (length > HEADER_MAX)
+        return "its header is too long";
+    memcpy(header, bytes + begin, length);
+    header[length] = '\0';
+
+    const char *type = value_of(header, "'descr'"), *order = value_of(header, "'fortran_order'");
+    if (type == NULL || (strncmp(type, "'|b1'", 5) != 0 && strncmp(type, "'|u1'", 5) != 0))
+        return "its values are not of type bool or uint8";
+    const char *problem = parse_shape(value_of(header, "'shape'"), size - begin - length, array);
+    if (problem == NULL && array->axes > 1 && (order == NULL || strncmp(order, "False", 5) != 0))
+        problem = "it is in Fortran's order; save numpy.ascontiguousarray() of it";
+    array->values = (const uint8_t *)bytes + begin + length;
+    return problem;
+}
