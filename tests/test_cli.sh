@@ -314,8 +314,8 @@ expect 0 "rows of the identity" solve identity.mtx --mask mask.mtx --method cg -
 lacks err 'not symmetric'
 check "are the same system" "$program" solve line.mtx --mask mask.mtx --method cg --precond ic0 -omasked.mtx
 check "with the same solution" cmp masked.mtx other.mtx
-expect 1 "without the mask" solve identity.mtx --method cg --precond ic0 --max-iter 1
-says err 'the matrix is not symmetric'
+expect 0 "without the mask" solve identity.mtx --method cg --precond ic0
+lacks err 'not symmetric'
 expect 0 "a triangular solve" sptrsv line.mtx --part lower --mask line.npy --out other.mtx --json mask.json
 says out '^active  *4 of 6 points$' '^max error  *0.00e+00'
 keys mask.json 'active_points 4,'

@@ -13,10 +13,6 @@ static int64_t lines_of(const gsw_grid *g) {
     return g->ny * g->nz;
 }
 
-static int is_small(const gsw_grid *g) {
-    return g->nx * lines_of(g) <= SERIAL_LIMIT;
-}
-
 /* The first inactive point from `row` on, before `end`; `end`: there is none. */
 static int64_t next_inactive(const uint8_t *active, int64_t row, int64_t end) {
     const uint8_t *found = row < end ? memchr(active + row, 0, (size_t)(end - row)) : NULL;
@@ -74,7 +70,7 @@ static void for_inactive(const gsw_context *context, const gsw_matrix *matrix,
                          void (*point)(const gsw_mask_rows *m, const int64_t *nearest,
                                        int64_t row)) {
     const int64_t nx = matrix->grid.nx, lines = lines_of(&matrix->grid);
-#pragma omp parallel for num_threads(context->threads) if (!is_small(&matrix->grid))
+#pragma omp parallel for num_threads(context->threads) if (nx * lines > SERIAL_LIMIT)
     for (int64_t line = 0; line < lines; line++) {
         const int64_t end = (line + 1) * nx;
         for (int64_t row = next_inactive(m->active, line * nx, end); row < end;
@@ -99,8 +95,9 @@ static gsw_status host_is_cut(gsw_context *context, const gsw_matrix *matrix, in
     const gsw_grid *g = &matrix->grid;
     const gsw_mask_rows m = gsw_mask_rows_of(matrix, matrix->array.value_type,
                                              (void *const *)(uintptr_t)matrix->array.values);
+    const int64_t points = g->nx * lines_of(g);
     int cut = 1;
-#pragma omp parallel for num_threads(context->threads) if (!is_small(g)) reduction(& : cut)
+#pragma omp parallel for num_threads(context->threads) if (points > SERIAL_LIMIT) reduction(& : cut)
     for (int64_t line = 0; line < lines_of(g); line++) {
         const int64_t end = (line + 1) * g->nx;
         for (int64_t row = next_inactive(m.active, line * g->nx, end); row < end && cut;
@@ -118,7 +115,7 @@ static gsw_status host_find_fixed(gsw_context *context, const gsw_matrix *matrix
                                              (void *const *)(uintptr_t)matrix->array.values);
     const int64_t points = g->nx * lines_of(g);
     int64_t alone = 0, large = 0, zeros = 0;
-#pragma omp parallel for num_threads(context->threads) if (!is_small(g)) reduction(+ : alone, large, zeros)
+#pragma omp parallel for num_threads(context->threads) if (points > SERIAL_LIMIT) reduction(+ : alone, large, zeros)
     for (int64_t row = 0; row < points; row++) {
         const int kind = gsw_mask_kind(&m, row);
         left[row] = kind == 0;
@@ -136,15 +133,15 @@ static gsw_status host_find_fixed(gsw_context *context, const gsw_matrix *matrix
  * whole lines are gaps of a plane, and whole planes gaps of the grid. */
 static void find_nearest(const gsw_context *context, const gsw_matrix *matrix, int64_t *nearest) {
     const gsw_grid *g = &matrix->grid;
-    const int64_t nx = g->nx, plane = nx * g->ny, lines = lines_of(g);
+    const int64_t nx = g->nx, plane = nx * g->ny, lines = lines_of(g), points = nx * lines;
     int full = 1;
-#pragma omp parallel for num_threads(context->threads) if (!is_small(g))
+#pragma omp parallel for num_threads(context->threads) if (points > SERIAL_LIMIT)
     for (int64_t line = 0; line < lines; line++) {
         for (int64_t row = line * nx; row < (line + 1) * nx; row++)
             nearest[row] = matrix->active[row] ? row : -1;
         gsw_mask_fill_gaps(nearest + line * nx, 1, nx);
     }
-#pragma omp parallel for num_threads(context->threads) if (!is_small(g))
+#pragma omp parallel for num_threads(context->threads) if (points > SERIAL_LIMIT)
     for (int64_t z = 0; z < g->nz; z++) {
         int has_gaps = 0;
         for (int64_t y = 0; y < g->ny; y++)
@@ -156,7 +153,7 @@ static void find_nearest(const gsw_context *context, const gsw_matrix *matrix, i
         full = full && nearest[z * plane] >= 0;
     if (full)
         return;
-#pragma omp parallel for num_threads(context->threads) if (!is_small(g))
+#pragma omp parallel for num_threads(context->threads) if (points > SERIAL_LIMIT)
     for (int64_t column = 0; column < plane; column++)
         gsw_mask_fill_gaps(nearest + column, plane, g->nz);
 }

@@ -18,7 +18,7 @@ typedef struct factor_job {
 static int factorise(const cli_options *options, const gsw_factor_options *wanted,
                      factor_job *job) {
     gsw_context *context = job->place.run;
-    if (wanted->kind == GSW_IC0 && !options->quiet && !cli_is_symmetric(&job->input))
+    if (wanted->kind == GSW_IC0 && !options->quiet && !cli_is_symmetric(&job->input, false))
         cli_error(options, "warning: the matrix is not symmetric; ic0 reads its lower part only");
     double start = cli_now_ms();
     gsw_status status = gsw_factor_create(context, &job->arrays.matrix, wanted, &job->factor);

@@ -377,7 +377,16 @@ static double csr_value(const gsw_csr *csr, int64_t row, int64_t column) {
     return 0;
 }
 
-bool cli_is_symmetric(const cli_input *input) {
+/* Whether a row has no coupling. */
+static bool is_alone(const gsw_csr *csr, int64_t row) {
+    for (int64_t k = cli_csr_index(csr, csr->row_ptr, row);
+         k < cli_csr_index(csr, csr->row_ptr, row + 1); k++)
+        if (cli_csr_index(csr, csr->columns, k) != row && ((const double *)csr->values)[k] != 0)
+            return false;
+    return true;
+}
+
+bool cli_is_symmetric(const cli_input *input, bool lifted) {
     if (input->problem != NULL)
         return gsw_problem_symmetric(input->problem) != 0;
     const gsw_csr *csr = &input->csr;
@@ -390,7 +399,8 @@ bool cli_is_symmetric(const cli_input *input) {
                 continue;
             double a = ((const double *)csr->values)[k];
             double b = csr_value(csr, column, row);
-            if (fabs(a - b) > 1e-12 * fmax(fabs(a), fabs(b)))
+            if (fabs(a - b) > 1e-12 * fmax(fabs(a), fabs(b)) &&
+                !(lifted && (is_alone(csr, row) || is_alone(csr, column))))
                 return false;
         }
     }
@@ -399,7 +409,7 @@ bool cli_is_symmetric(const cli_input *input) {
 
 void cli_warn_if_not_symmetric(const cli_options *options, const cli_input *input, int precond) {
     bool cg = options->method == GSW_CG, ic0 = precond == GSW_IC0;
-    if (options->quiet || !(cg || ic0) || cli_is_symmetric(input))
+    if (options->quiet || !(cg || ic0) || cli_is_symmetric(input, true))
         return;
     cli_error(options, "warning: the matrix is not symmetric; %s%s%s needs a symmetric one",
               cg ? "cg" : "", cg && ic0 ? " with " : "", ic0 ? "ic0" : "");

@@ -54,8 +54,9 @@ int64_t cli_count_entries(const gsw_matrix *matrix, gsw_part part);
 /* A row pointer or a column of a CSR, counted from 0. */
 int64_t cli_csr_index(const gsw_csr *csr, const void *indices, int64_t i);
 
-/* Whether a(i,j) equals a(j,i) up to rounding. */
-bool cli_is_symmetric(const cli_input *input);
+/* Whether a(i,j) equals a(j,i) up to rounding; `lifted`: leaving out rows without couplings, as a
+ * solver does. */
+bool cli_is_symmetric(const cli_input *input, bool lifted);
 
 /* Warns where cg or ic0 is to be used on a matrix that is not symmetric. `precond` is a
  * gsw_factor_kind or CLI_PRECOND_NONE. */
