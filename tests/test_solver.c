@@ -260,6 +260,22 @@ TEST(fixed_points) {
         }
         ck_assert(inside > 100 && sqrt(left) <= 1e-6);
     }
+    /* an update finds fixed points that the first matrix had not, and the other way round */
+    gsw_solver *solver;
+    oracle_matrix *plain = with_boundary((gsw_grid){24, 23, 22}, 0, 6, 1),
+                  *fixed = with_boundary((gsw_grid){24, 23, 22}, 0, 1, 0);
+    const gsw_solver_options options = {.size = sizeof options, .precond = GSW_PRECOND_MULTIGRID};
+    double *b = keep_random(5, 24 * 23 * 22), *x = keep_zeros(24 * 23 * 22);
+    must(context, gsw_solver_create(context, &plain->view, &options, &solver));
+    for (int turn = 0; turn < 4; turn++) {
+        const oracle_matrix *m = turn % 2 ? plain : fixed;
+        gsw_solver_report report = {.size = sizeof report};
+        must(context, gsw_solver_update(context, solver, &m->view));
+        must(context, gsw_solver_solve(context, solver, b, x, &report));
+        ck_assert_int_eq(strstr(report.reason, "fixed points") != NULL, m == fixed);
+        ck_assert(residual_of(&m->view, b, x) <= 1e-8);
+    }
+    gsw_solver_destroy(solver);
     /* rows of moderate size stay in the system */
     const gsw_solver_report r = solve(&with_boundary(g, 0, 1e4, 1)->view, NULL, GSW_SUCCESS);
     ck_assert(strstr(r.reason, "fixed") == NULL);

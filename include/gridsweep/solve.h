@@ -34,6 +34,8 @@
  * tolerance, the solve ends with NOT_CONVERGED, and x solves what is left of b. Several basins are
  * found with a mask alone, and treated on the host.
  *
+ * An update looks again where the last matrix had one of these, and where multigrid is used.
+ *
  * What the options name stays: with a named preconditioner only the method changes, and with both
  * named there is one attempt. Each attempt has max_iterations of its own, unless that is given:
  * then it limits all of them together. The attempt that has converged is the first one of the next

@@ -96,6 +96,9 @@ gsw_status gsw_multigrid_build(gsw_multigrid *multigrid, const gsw_matrix *matri
                                struct gsw_distributed_matrix *rows);
 gsw_status gsw_multigrid_fill(gsw_multigrid *multigrid, const gsw_matrix *matrix);
 
+/* The survey of the finest level. */
+const gsw_survey *gsw_multigrid_survey(const gsw_multigrid *multigrid);
+
 /* Frees the levels. */
 void gsw_multigrid_clear(gsw_multigrid *multigrid);
 

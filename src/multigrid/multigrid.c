@@ -210,6 +210,10 @@ gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid
     return GSW_SUCCESS;
 }
 
+const gsw_survey *gsw_multigrid_survey(const gsw_multigrid *multigrid) {
+    return &multigrid->level[0]->survey;
+}
+
 /* ---- Applying ---------------------------------------------------------------------------------
  */
 

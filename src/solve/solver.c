@@ -15,11 +15,11 @@
 #include "core/quiet.h"
 #include "core/reserve.h"
 #include "core/sums.h"
-#include "krylov/krylov_method.h"
 #include "solver_state.h"
 #include "krylov/krylov_method.h"
 #include "matrix/distributed_matrix.h"
 #include "matrix/stencil_facts.h"
+#include "multigrid/hierarchy.h"
 
 GSW_ENDS_WITH(gsw_solver_options, krylov);
 GSW_ENDS_WITH(gsw_solver_report, message);
@@ -118,18 +118,22 @@ static gsw_status find_basins(gsw_solver *s) {
     return s->constants ? gsw_basins_open(s->context, &s->matrix, &s->basins) : GSW_SUCCESS;
 }
 
-/* Keeps the view of a matrix that has been checked. */
-static gsw_status take_matrix(gsw_solver *s, const gsw_matrix *matrix) {
+/* Keeps the view of a matrix that has been checked. `look`: for fixed points and null spaces. */
+static gsw_status take_matrix(gsw_solver *s, const gsw_matrix *matrix, int look) {
     gsw_operator *op;
     gsw_matrix left = *matrix;
-    GSW_TRY(lift(s, matrix));
+    if (look)
+        GSW_TRY(lift(s, matrix));
     if (s->lifted.left != NULL)
         left.active = s->lifted.left;
     GSW_TRY(gsw_operator_from_matrix(s->context, &left, &op));
     gsw_operator_destroy(s->op);
     s->op = op;
     gsw_matrix_keep(&left, &s->matrix, s->arrays);
-    return find_basins(s);
+    if (look)
+        return find_basins(s);
+    s->is_surveyed = 0;
+    return GSW_SUCCESS;
 }
 
 /* ---- the preconditioner ---- */
@@ -504,7 +508,7 @@ gsw_status gsw_solver_create(gsw_context *context, const gsw_matrix *matrix,
     gsw_status status = gsw_matrix_agree(matrix, begin(context, matrix, options, &made));
     if (status != GSW_SUCCESS || made == NULL)
         goto fail;
-    GSW_TRY_GOTO(take_matrix(made, matrix), fail);
+    GSW_TRY_GOTO(take_matrix(made, matrix, 1), fail);
     GSW_TRY_GOTO(choose(made), fail);
     made->usable = 1;
     forget_solve(made);
@@ -515,6 +519,35 @@ gsw_status gsw_solver_create(gsw_context *context, const gsw_matrix *matrix,
 fail:
     gsw_solver_destroy(made);
     return status;
+}
+
+/* Whether a matrix that was taken without a look has what a look finds: the survey of a hierarchy's
+ * finest level tells. */
+static int missed_something(const gsw_solver *s) {
+    const gsw_multigrid *mg = s->candidate.multigrid;
+    if (mg == NULL || gsw_partition_of(&s->matrix) != NULL)
+        return 0;
+    const gsw_survey *found = gsw_multigrid_survey(mg);
+    return found->fixed > 0 ||
+           (found->constants && found->symmetric && s->krylov.nullspace == GSW_NULLSPACE_NONE);
+}
+
+/* Takes other values, and gives them to the preconditioner. *again: that needs a look. */
+static gsw_status renew(gsw_solver *s, const gsw_matrix *matrix, int look, int *again) {
+    const int named = s->wanted.precond != GSW_PRECOND_AUTO, had_mask = s->matrix.active != NULL;
+    *again = 0;
+    GSW_TRY(take_matrix(s, matrix, look));
+    if ((s->matrix.active != NULL) != had_mask)
+        return named ? make(s, s->wanted.precond) : choose(s);
+    const gsw_quiet quiet = gsw_quiet_begin(s->context);
+    gsw_preconditioner *M = s->candidate.inner;
+    const gsw_status status = M ? M->ops.refill(M->self, s->context, &s->matrix) : GSW_SUCCESS;
+    gsw_quiet_end(s->context, &quiet, !named || !look);
+    *again = !look && (status != GSW_SUCCESS || missed_something(s));
+    if (status == GSW_SUCCESS || *again)
+        return GSW_SUCCESS;
+    return named ? gsw_fail(s->context, status, "%s", s->context->message)
+                 : choose(s); /* such as values that are no longer symmetric */
 }
 
 gsw_status gsw_solver_update(gsw_context *context, gsw_solver *solver, const gsw_matrix *matrix) {
@@ -532,17 +565,12 @@ gsw_status gsw_solver_update(gsw_context *context, gsw_solver *solver, const gsw
                 "matrix: its stencil is not the solver's");
     GSW_REQUIRE(context, matrix->format == solver->matrix.format,
                 "matrix: its format is not that of the solver's first matrix");
-    GSW_TRY(take_matrix(solver, matrix));
+    const int look = solver->lifted.left != NULL || solver->constants;
     solver->usable = 0;
-    const int named = solver->wanted.precond != GSW_PRECOND_AUTO;
-    const gsw_quiet quiet = gsw_quiet_begin(context);
-    gsw_preconditioner *M = solver->candidate.inner;
-    gsw_status status = M ? M->ops.refill(M->self, context, &solver->matrix) : GSW_SUCCESS;
-    gsw_quiet_end(context, &quiet, !named);
-    if (status != GSW_SUCCESS && !named) /* such as values that are no longer symmetric */
-        status = choose(solver);
-    else if (status != GSW_SUCCESS)
-        return gsw_fail(context, status, "%s", context->message);
+    int again;
+    gsw_status status = renew(solver, matrix, look, &again);
+    if (status == GSW_SUCCESS && again)
+        status = renew(solver, matrix, 1, &again);
     solver->usable = status == GSW_SUCCESS;
     solver->report.setup_ms = 1e3 * (gsw_seconds_now() - begin);
     forget_solve(solver);
