@@ -83,6 +83,14 @@ static gsw_status resolve(gsw_solver *s, const gsw_solver_options *given) {
     return GSW_SUCCESS;
 }
 
+/* Surveys a matrix. What fails here, such as for want of memory, fails later as well, or does not
+ * matter. */
+static void survey(gsw_solver *s, const gsw_matrix *matrix) {
+    const gsw_quiet quiet = gsw_quiet_begin(s->context);
+    s->is_surveyed = gsw_choice_survey(s->context, matrix, &s->survey) == GSW_SUCCESS;
+    gsw_quiet_end(s->context, &quiet, 1);
+}
+
 /* Finds the fixed points. Where they cannot be lifted, as with a diagonal of 0, the matrix is taken
  * as it is. */
 static gsw_status lift(gsw_solver *s, const gsw_matrix *matrix) {
@@ -90,18 +98,16 @@ static gsw_status lift(gsw_solver *s, const gsw_matrix *matrix) {
     s->is_surveyed = 0;
     if (gsw_partition_of(matrix) != NULL)
         return GSW_SUCCESS;
-    GSW_TRY(gsw_choice_survey(s->context, matrix, &s->survey));
-    const int64_t fixed = s->survey.fixed;
-    s->is_surveyed = 1;
-    if ((fixed == 0 || fixed == gsw_matrix_own_points(matrix)) && s->survey.bad_row < 0)
+    survey(s, matrix);
+    const int some = s->survey.fixed > 0 && s->survey.fixed < gsw_matrix_own_points(matrix);
+    if (!s->is_surveyed || (!some && s->survey.bad_row < 0))
         return GSW_SUCCESS;
     const gsw_quiet quiet = gsw_quiet_begin(s->context);
     const gsw_status status = gsw_lifted_open(s->context, matrix, &s->lifted);
     gsw_quiet_end(s->context, &quiet, gsw_is_answer(status));
-    s->is_surveyed = status != GSW_SUCCESS;
-    if (status == GSW_SUCCESS)
-        return status;
-    gsw_lifted_close(&s->lifted);
+    if (status != GSW_SUCCESS)
+        gsw_lifted_close(&s->lifted);
+    s->is_surveyed = s->lifted.left == NULL;
     return gsw_is_answer(status) ? GSW_SUCCESS : status;
 }
 
@@ -111,10 +117,10 @@ static gsw_status find_basins(gsw_solver *s) {
     s->constants = 0;
     if (gsw_partition_of(&s->matrix) != NULL || s->krylov.nullspace != GSW_NULLSPACE_NONE)
         return GSW_SUCCESS;
-    if (!s->is_surveyed)
-        GSW_TRY(gsw_choice_survey(s->context, &s->matrix, &s->survey));
-    s->is_surveyed = 1;
-    s->constants = s->survey.constants && s->survey.symmetric && s->survey.bad_row < 0;
+    if (s->lifted.left != NULL)
+        survey(s, &s->matrix);
+    s->constants =
+        s->is_surveyed && s->survey.constants && s->survey.symmetric && s->survey.bad_row < 0;
     return s->constants ? gsw_basins_open(s->context, &s->matrix, &s->basins) : GSW_SUCCESS;
 }
 
