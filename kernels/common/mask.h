@@ -100,7 +100,7 @@ GSW_HD int64_t gsw_mask_neighbour(const gsw_mask_rows *m, const gsw_mask_point *
                                   int32_t sign) {
     int64_t other = p->row, step = sign;
     for (int32_t a = 0; a < 3; a++) {
-        const int64_t at = p->at[a] + sign * m->offset[e][a];
+        const int64_t at = p->at[a] + sign * m->offset[e][a]; /* NOLINT: an int holds it */
         if (at < 0 || at >= m->n[a])
             return -1;
         other += step * m->offset[e][a];
@@ -201,7 +201,7 @@ GSW_HD gsw_mask_couplings gsw_mask_couplings_of(const gsw_mask_rows *m, int64_t 
         if (other < 0 || !m->active[other])
             continue;
         const double size = fabs(gsw_mask_get(m, e, row));
-        const int32_t a = m->axis[e];
+        const int32_t a = m->axis[e]; /* NOLINT: it may be -1 */
         if (size > largest)
             largest = size;
         if (a >= 0 && size > 0 && (c.along[a] == 0 || size < c.along[a]))

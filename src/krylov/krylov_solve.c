@@ -133,7 +133,7 @@ static gsw_status judge(gsw_krylov_member *m, gsw_status status, gsw_krylov_next
 /* ---- vectors ---- */
 
 /* Vectors of a member for a mask. */
-static int mask_vectors(const solver *s) {
+static int64_t mask_vectors(const solver *s) {
     return s->job->op->masked.active == NULL ? 0 : s->job->options.keep_inactive ? 2 : 1;
 }
 
@@ -218,7 +218,7 @@ static void take_next(solver *s, gsw_krylov_member *m) {
         .size = sizeof m->result, .residual = NAN, .recurrence = NAN, .rounding = NAN};
 }
 
-static double *mask_vector(const solver *s, const gsw_krylov_member *m, int which) {
+static double *mask_vector(const solver *s, const gsw_krylov_member *m, int64_t which) {
     return s->of_mask + (m - s->members + which * s->width) * s->common.spacing;
 }
 
