@@ -8,7 +8,6 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "core/callback.h"
-#include "core/reserve.h"
 #include "krylov_method.h"
 
 /* Creates an operator without a matrix or callback. */
@@ -99,24 +98,15 @@ gsw_status gsw_operator_multiply(const gsw_operator *op, const double *x, double
     return op->context->ops->matrix->spmv(op->context, &op->matrix, GSW_F64, NULL, x, y);
 }
 
-static gsw_status multiply_masked(const gsw_operator *op, const double *x, double *y) {
-    gsw_context *context = op->context;
-    double *active_x;
-    GSW_TRY(gsw_reserve_vector(context, op->points, &active_x));
-    gsw_status status = gsw_masked_vector(context, &op->masked, GSW_F64, op->points, x, active_x);
-    if (status == GSW_SUCCESS)
-        status = gsw_operator_multiply(op, active_x, y);
-    gsw_unreserve(context, active_x);
-    return status;
-}
-
 gsw_status gsw_operator_apply(gsw_context *context, const gsw_operator *op, const double *x,
                               double *y) {
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_TRY(gsw_operator_check(context, op));
     const gsw_vector vectors[] = {{.name = "x", .data = x}, {.name = "y", .data = y, .written = 1}};
     GSW_TRY(gsw_check_vectors(context, op->points, GSW_F64, 1, vectors, 2));
-    return op->masked.active != NULL ? multiply_masked(op, x, y) : gsw_operator_multiply(op, x, y);
+    return op->masked.active == NULL
+               ? gsw_operator_multiply(op, x, y)
+               : gsw_masked_multiply(context, &op->masked, &op->matrix, GSW_F64, NULL, x, y);
 }
 
 int64_t gsw_operator_points(const gsw_operator *op) {

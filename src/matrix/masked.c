@@ -1,17 +1,19 @@
 /* masked.c: see masked.h. */
 #include "masked.h"
 
-#include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
 #include "common/arrays.h"
 #include "core/reserve.h"
 
+static int64_t points_of(const gsw_matrix *matrix) {
+    return matrix->grid.nx * matrix->grid.ny * matrix->grid.nz;
+}
+
 gsw_status gsw_masked_take_mask(gsw_context *context, const gsw_matrix *matrix,
                                 gsw_masked *masked) {
-    const gsw_grid *g = &matrix->grid;
-    const size_t points = (size_t)(g->nx * g->ny * g->nz);
+    const size_t points = (size_t)points_of(matrix);
     if (matrix->active == NULL)
         return GSW_SUCCESS;
     GSW_TRY(context->ops->memory->check_place(context, "active", matrix->active));
@@ -21,8 +23,7 @@ gsw_status gsw_masked_take_mask(gsw_context *context, const gsw_matrix *matrix,
 }
 
 static gsw_status open_arrays(gsw_context *context, const gsw_matrix *matrix, gsw_masked *masked) {
-    const gsw_grid *g = &matrix->grid;
-    const size_t points = (size_t)(g->nx * g->ny * g->nz);
+    const size_t points = (size_t)points_of(matrix);
     const size_t size = gsw_dtype_size(gsw_matrix_value_type(matrix));
     if (masked->block != NULL)
         return GSW_SUCCESS;
@@ -58,7 +59,7 @@ gsw_status gsw_masked_take(gsw_context *context, const gsw_matrix *matrix, gsw_m
 gsw_status gsw_masked_extend(gsw_context *context, const gsw_matrix *matrix,
                              double *const *arrays) {
     const gsw_mask_ops *ops = context->ops->mask;
-    const int64_t points = matrix->grid.nx * matrix->grid.ny * matrix->grid.nz;
+    const int64_t points = points_of(matrix);
     double *memory;
     GSW_TRY(ops->cut(context, matrix, GSW_F64, (void *const *)arrays));
     GSW_TRY(gsw_reserve_vector(context, points, &memory)); /* for one number per point */
@@ -83,4 +84,20 @@ gsw_status gsw_masked_vector(gsw_context *context, const gsw_masked *masked, gsw
     if (masked->active == NULL && x == y)
         return GSW_SUCCESS;
     return context->ops->mask->select(context, type, points, masked->active, x, NULL, y);
+}
+
+gsw_status gsw_masked_multiply(gsw_context *context, const gsw_masked *masked,
+                               const gsw_matrix *plain, gsw_dtype type, const void *b,
+                               const void *x, void *y) {
+    const int64_t points = points_of(plain);
+    void *active_x;
+    int64_t bytes = 0;
+    GSW_TRY(gsw_reserve_counted(context, (size_t)points, gsw_dtype_size(type), &bytes, &active_x));
+    gsw_status status = gsw_masked_vector(context, masked, type, points, x, active_x);
+    if (status == GSW_SUCCESS)
+        status = context->ops->matrix->spmv(context, plain, type, b, active_x, y);
+    if (status == GSW_SUCCESS)
+        status = gsw_masked_vector(context, masked, type, points, y, y);
+    gsw_unreserve(context, active_x);
+    return status;
 }

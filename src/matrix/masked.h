@@ -34,8 +34,14 @@ void gsw_masked_drop_arrays(gsw_context *context, gsw_masked *masked);
 void gsw_masked_close(gsw_context *context, gsw_masked *masked);
 
 /* y = x at active points, and 0 at the others; y may be x. Without a mask nothing is done where y
- * is x. `count` vectors, ldx and ldy values apart. */
+ * is x. */
 gsw_status gsw_masked_vector(gsw_context *context, const gsw_masked *masked, gsw_dtype type,
                              int64_t points, const void *x, void *y);
+
+/* y = A x where b is NULL, else y = b - A x, of what gsw_masked_take() made of a matrix with a
+ * mask. Vectors may hold anything at inactive points; y is 0 there. Errors: OUT_OF_MEMORY. */
+gsw_status gsw_masked_multiply(gsw_context *context, const gsw_masked *masked,
+                               const gsw_matrix *plain, gsw_dtype type, const void *b,
+                               const void *x, void *y);
 
 #endif

@@ -3,34 +3,20 @@
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
-#include "core/reserve.h"
 #include "masked.h"
 
-/* y = A x, or b - A x, of a matrix with a mask: with copies of the matrix and of the vectors. */
-static gsw_status multiply_masked(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                                  int64_t points, const void *b, const void *x, void *y) {
+/* y = A x, or b - A x; of a matrix with a mask through a copy without its inactive points. */
+static gsw_status multiply(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                           const void *b, const void *x, void *y) {
     gsw_masked masked = {0};
     gsw_matrix plain;
-    void *active_x = NULL;
+    if (matrix->active == NULL)
+        return context->ops->matrix->spmv(context, matrix, type, b, x, y);
     gsw_status status = gsw_masked_take(context, matrix, &masked, &plain);
     if (status == GSW_SUCCESS)
-        status = gsw_reserve_counted(context, (size_t)points, gsw_dtype_size(type), &masked.bytes,
-                                     &active_x);
-    if (status == GSW_SUCCESS)
-        status = gsw_masked_vector(context, &masked, type, points, x, active_x);
-    if (status == GSW_SUCCESS)
-        status = context->ops->matrix->spmv(context, &plain, type, b, active_x, y);
-    if (status == GSW_SUCCESS)
-        status = gsw_masked_vector(context, &masked, type, points, y, y);
-    gsw_unreserve(context, active_x);
+        status = gsw_masked_multiply(context, &masked, &plain, type, b, x, y);
     gsw_masked_close(context, &masked);
     return status;
-}
-
-static gsw_status multiply(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                           int64_t points, const void *b, const void *x, void *y) {
-    return matrix->active != NULL ? multiply_masked(context, matrix, type, points, b, x, y)
-                                  : context->ops->matrix->spmv(context, matrix, type, b, x, y);
 }
 
 gsw_status gsw_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
@@ -43,7 +29,7 @@ gsw_status gsw_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype ve
     GSW_TRY(gsw_check_vector_type(context, matrix, vector_type));
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
     GSW_TRY(gsw_check_vectors(context, points, vector_type, 1, vectors, 2));
-    return multiply(context, matrix, vector_type, points, NULL, x, y);
+    return multiply(context, matrix, vector_type, NULL, x, y);
 }
 
 gsw_status gsw_residual(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
@@ -58,5 +44,5 @@ gsw_status gsw_residual(gsw_context *context, const gsw_matrix *matrix, gsw_dtyp
     GSW_TRY(gsw_check_vector_type(context, matrix, vector_type));
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
     GSW_TRY(gsw_check_vectors(context, points, vector_type, 1, vectors, 3));
-    return multiply(context, matrix, vector_type, points, b, x, r);
+    return multiply(context, matrix, vector_type, b, x, r);
 }

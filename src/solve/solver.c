@@ -373,6 +373,11 @@ static gsw_status attempt_all(gsw_solver *s, const void *b, void *x) {
     }
 }
 
+/* The tolerance relative to ||b||, beside krylov.atol. */
+static double rtol_of(const gsw_solver *s) {
+    return s->krylov.rtol == 0 && s->krylov.atol == 0 ? 1e-8 : s->krylov.rtol;
+}
+
 /* A solve has not converged after all, for the reason that has been said. */
 static gsw_status deny(gsw_solver *s, gsw_status status) {
     s->report.converged = 0;
@@ -384,7 +389,6 @@ static gsw_status deny(gsw_solver *s, gsw_status status) {
 /* Of a singular matrix: whether what b has along the null vectors may stay. */
 static gsw_status check_fit(gsw_solver *s, const double *b, const gsw_unfit *unfit) {
     gsw_solver_report *report = &s->report;
-    const double rtol = s->krylov.rtol == 0 && s->krylov.atol == 0 ? 1e-8 : s->krylov.rtol;
     double square, size;
     char where[GSW_BASIN_TEXT];
     GSW_TRY(
@@ -392,7 +396,7 @@ static gsw_status check_fit(gsw_solver *s, const double *b, const gsw_unfit *unf
     size = sqrt(square);
     report->residual =
         hypot(report->residual * sqrt(fmax(1 - unfit->share * unfit->share, 0)), unfit->share);
-    if (report->residual * size <= fmax(rtol * size, s->krylov.atol) || size == 0)
+    if (report->residual * size <= fmax(rtol_of(s) * size, s->krylov.atol) || size == 0)
         return GSW_SUCCESS;
     (void)gsw_basin_text(&s->basins, unfit->basin, where);
     return deny(s, gsw_fail(s->context, GSW_ERROR_NOT_CONVERGED,
@@ -442,7 +446,7 @@ static gsw_status solve_lifted(gsw_solver *s, const double *b, double *x) {
     enum { ROUNDS = 8 };
     gsw_lifted *l = &s->lifted;
     const gsw_krylov_options *k = &s->krylov;
-    gsw_lifted_goal goal = {.rtol = k->rtol == 0 && k->atol == 0 ? 1e-8 : k->rtol, .atol = k->atol};
+    gsw_lifted_goal goal = {.rtol = rtol_of(s), .atol = k->atol};
     gsw_status status = gsw_lifted_begin(l, b, x, &goal);
     double rtol = 1;
     for (int round = 0; round < ROUNDS && status == GSW_SUCCESS && rtol > 0; round++) {

@@ -36,14 +36,21 @@ static void forget_mask(gsw_factor *factor) {
     factor->masked = NULL;
 }
 
+/* A matrix as its factor is opened for: the copy of one with a mask has all values. */
+static gsw_matrix opened_for(const gsw_matrix *matrix) {
+    gsw_matrix opened = *matrix;
+    if (matrix->active)
+        opened.array.repeat = GSW_REPEAT_NONE;
+    return opened;
+}
+
 /* Takes the values of matrices, without their inactive points, and the mask of the first one. What
  * is refused leaves the factor as it was. */
 static gsw_status take(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                        const gsw_matrix *upper) {
     gsw_masked of_upper = {0};
-    gsw_matrix plain, plain_upper, seen = *matrix;
-    if (matrix->active) /* its copy has all values */
-        seen.array.repeat = GSW_REPEAT_NONE;
+    gsw_matrix plain, plain_upper;
+    const gsw_matrix seen = opened_for(matrix);
     GSW_TRY(gsw_packed_check(context, factor, &seen, upper));
     factor->usable = 0; /* from here on the mask may be another one than that of its values */
     if (!matrix->active) {
@@ -92,9 +99,7 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
         GSW_TRY(gsw_matrix_check(context, upper));
         GSW_TRY(gsw_matrix_check_place(context, upper));
     }
-    gsw_matrix opened = *matrix;
-    if (matrix->active) /* its copy has all values */
-        opened.array.repeat = GSW_REPEAT_NONE;
+    const gsw_matrix opened = opened_for(matrix);
     GSW_TRY(gsw_packed_open(context, &opened, options, 0, &made));
     const gsw_status status = take(context, made, matrix, upper);
     if (status == GSW_SUCCESS)
