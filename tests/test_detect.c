@@ -333,27 +333,31 @@ static gsw_csr make_wrapped(const csr_recipe *r, int periodic, const int64_t *or
     return csr;
 }
 
-static const char *const axes[] = {"",  "x",       "y",       "x and y",
-                                   "z", "x and z", "y and z", "x, y and z"};
-
-/* The message names the axes and the grid. With that grid given, the matrix is accepted. */
+/* Such a grid is found, whether its extents are given or not, and so is the near stencil. */
 static void assert_periodic(const csr_recipe *recipe, int periodic) {
-    char text[128];
-    gsw_grid grid;
-    gsw_stencil stencil;
     const gsw_grid *g = &recipe->grid;
+    gsw_grid found, extents = *g;
+    gsw_stencil stencil;
+    gsw_matrix matrix;
+    gsw_csr copy;
     keep_release(0);
     gsw_csr csr = make_wrapped(recipe, periodic, NULL);
-    snprintf(text, sizeof text, "the matrix is periodic in %s: row ", axes[periodic]);
-    assert_refused(&csr, GSW_ERROR_NOT_A_GRID, text);
-    snprintf(text, sizeof text, " around the %d x %d x %d grid; give this grid (--grid %dx%dx%d, ",
-             (int)g->nx, (int)g->ny, (int)g->nz, (int)g->nx, (int)g->ny, (int)g->nz);
-    assert_message(text);
-    must(context, gsw_detect(context, &csr, g, &grid, &stencil));
-    assert_explains(&csr, &grid, &stencil);
+    for (int given = 0; given < 3; given++) {
+        extents.periodic = given == 2 ? periodic : 0;
+        must(context, gsw_detect(context, &csr, given ? &extents : NULL, &found, &stencil));
+        ck_assert(found.nx == g->nx && found.ny == g->ny && found.nz == g->nz);
+        ck_assert_int_eq(found.periodic, periodic);
+        for (int32_t e = 0; e < stencil.count; e++)
+            ck_assert(abs(stencil.offsets[e].dx) <= 2 && abs(stencil.offsets[e].dy) <= 2 &&
+                      abs(stencil.offsets[e].dz) <= 2);
+    }
+    must(context, gsw_matrix_fit(context, &csr, NULL, NULL, &matrix, &copy));
+    ck_assert_int_eq(matrix.grid.periodic, periodic);
+    must(context, gsw_matrix_validate(context, &matrix));
+    gsw_csr_free(&copy);
 }
 
-TEST(periodic_grids_are_named) {
+TEST(periodic_grids_are_found) {
     static const gsw_grid grids[] = {{5, 5, 5},   {6, 5, 7},  {9, 8, 7},   {8, 8, 8},
                                      {40, 30, 1}, {12, 9, 1}, {300, 1, 1}, {5, 7, 60}};
     static const char *const names[] = {"D3N7", "D3N15", "D3N19", "D3N27"};
@@ -375,6 +379,23 @@ TEST(periodic_grids_are_named) {
     assert_periodic(&recipe, 7);
 }
 
+/* Extents that name other periodic axes than the matrix has. */
+TEST(wrong_periodic_axes_are_refused) {
+    csr_recipe recipe = plain((gsw_grid){9, 8, 7}, "D3N7");
+    gsw_csr csr = make_wrapped(&recipe, 3, NULL);
+    gsw_grid extents = recipe.grid, grid;
+    gsw_stencil stencil;
+    extents.periodic = GSW_PERIODIC_X;
+    expect_refusal(gsw_detect(context, &csr, &extents, &grid, &stencil), GSW_ERROR_NOT_A_GRID,
+                   "around the grid along an axis that is not said to be periodic");
+    extents.periodic = 7; /* one more does no harm */
+    must(context, gsw_detect(context, &csr, &extents, &grid, &stencil));
+    ck_assert_int_eq(grid.periodic, 7);
+    extents.periodic = 8;
+    expect_refusal(gsw_detect(context, &csr, &extents, &grid, &stencil), GSW_ERROR_INVALID_ARGUMENT,
+                   "extents: 9 x 8 x 7 ");
+}
+
 /* An axis that is longer than a stencil reaches, whether the grid is given or not. */
 TEST(long_periodic_axes_are_named) {
     csr_recipe recipe = plain((gsw_grid){20, 1100, 1}, "D2N5");
@@ -382,7 +403,7 @@ TEST(long_periodic_axes_are_named) {
     gsw_grid grid;
     gsw_stencil stencil;
     assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "the matrix is periodic in x and y: row 0 ");
-    assert_message("; a stencil reaches at most 1024 points, so number the points along x and y");
+    assert_message("; couplings of a CSR reach at most 1024 points, so give stencil arrays");
     expect_refusal(gsw_detect(context, &csr, &recipe.grid, &grid, &stencil), GSW_ERROR_NOT_A_GRID,
                    "the matrix is periodic in x and y: row 0 ");
 }
@@ -888,9 +909,9 @@ int main(void) {
           flat_grids_have_plane_stencils, chains, diagonal_and_empty_matrices, missing_couplings,
           tiny_grids_are_explained, custom_stencils, given_extents_decide,
           given_extents_allow_long_offsets, bad_extents_are_refused, a_coupling_elsewhere_is_named,
-          a_coupling_around_the_boundary_is_named, periodic_grids_are_named,
-          long_periodic_axes_are_named, folded_periodic_grids_are_found,
-          helical_grids_are_not_periodic, other_orders_are_named,
+          a_coupling_around_the_boundary_is_named, periodic_grids_are_found,
+          wrong_periodic_axes_are_refused, long_periodic_axes_are_named,
+          folded_periodic_grids_are_found, helical_grids_are_not_periodic, other_orders_are_named,
           small_grids_in_another_order_are_not_periodic, swapped_axes_are_found,
           other_orders_are_named_on_a_given_grid, matrices_without_a_grid_are_told_as_such,
           other_orders_that_cannot_be_told, too_many_offsets_are_refused,

@@ -26,7 +26,20 @@ extern "C" {
 
 typedef struct gsw_grid {
     int64_t nx, ny, nz; /* each >= 1 */
+    int32_t periodic;   /* bit set of GSW_PERIODIC_X, _Y and _Z; 0: none of the axes */
 } gsw_grid;
+
+/* PERIODIC AXES. The points at both ends of a periodic axis are neighbours. In stencil arrays the
+ * entry whose neighbour lies outside the grid then couples to the point at the other end: with
+ * GSW_PERIODIC_X entry (-1, 0, 0) of point (0, y, z) couples to (nx - 1, y, z). In a CSR these
+ * couplings have the columns of those points. A stencil that reaches r points along a periodic axis
+ * needs at least 2 r + 1 points there.
+ *
+ * Products, residuals, stencil loops, multigrid and Krylov methods use all couplings. Incomplete
+ * factors, SSOR, Jacobi, and the sweeps inside multigrid, are those of the matrix without the
+ * couplings around the grid. Exact triangular solves (gsw_sptrsv() and the kinds LOWER, UPPER and
+ * LU) keep them where the matrix is a CSR, and refuse stencil arrays. */
+enum { GSW_PERIODIC_X = 1, GSW_PERIODIC_Y = 2, GSW_PERIODIC_Z = 4 };
 
 typedef struct gsw_offset {
     int32_t dx, dy, dz;
@@ -45,8 +58,8 @@ typedef struct gsw_stencil {
 } gsw_stencil;
 
 /* Number of points, nx*ny*nz, in *points.
- * Errors: INVALID_ARGUMENT (grid NULL, an extent < 1), OVERFLOW (more than 2^48 points, which
- * no call takes). */
+ * Errors: INVALID_ARGUMENT (grid NULL, an extent < 1, unknown bits in periodic), OVERFLOW (more
+ * than 2^48 points, which no call takes). */
 GSW_API
 gsw_status gsw_grid_points(const gsw_grid *grid, int64_t *points);
 

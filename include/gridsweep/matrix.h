@@ -117,8 +117,10 @@ typedef struct gsw_matrix {
  * takes the mask of its lower matrix. A matrix on several processes has no mask yet. */
 
 /* These two fill *matrix from its parts: use the first for CSR, the second for one array per
- * offset. Missing entries of a CSR count as zeros; NaN and infinity do not travel along them in a
- * solve. Neither function reads the arrays. Errors: INVALID_ARGUMENT, OVERFLOW. */
+ * offset. On a periodic grid the stencil is the near one; that of the matrix of a CSR then holds
+ * the offsets around the grid, too, as long ones. Missing entries of a CSR count as zeros; NaN and
+ * infinity do not travel along them in a solve. Neither function reads the arrays. Errors:
+ * INVALID_ARGUMENT, OVERFLOW. */
 GSW_API
 gsw_status gsw_matrix_from_csr(gsw_context *context, const gsw_grid *grid,
                                const gsw_stencil *stencil, const gsw_csr *csr, gsw_matrix *matrix);
@@ -167,11 +169,12 @@ gsw_status gsw_matrix_validate(gsw_context *context, const gsw_matrix *matrix);
  * The stencil is the smallest named one that holds all couplings, else exactly the offsets that
  * occur and the centre.
  *
- * Couplings around a periodic grid need `extents`. They become long offsets, so each periodic axis
- * has at most GSW_OFFSET_MAX + 1 points.
+ * Couplings around the grid are found whether `extents` is given or not: *grid says which axes are
+ * periodic, and the stencil is that of the other couplings. A periodic axis has at most
+ * GSW_OFFSET_MAX + 1 points. If `extents` says which axes are periodic, there must be no others.
  * Errors: INVALID_ARGUMENT; OUT_OF_MEMORY; NOT_A_GRID with an offending row and its coupling in the
- * message. The message also says if the grid is periodic, its rows are in another order, or rows
- * are missing; this check takes a few more passes. */
+ * message. The message also says if the rows are in another order, or rows are missing; this check
+ * takes a few more passes. */
 GSW_API
 gsw_status gsw_detect(gsw_context *context, const gsw_csr *csr, const gsw_grid *extents,
                       gsw_grid *grid, gsw_stencil *stencil);

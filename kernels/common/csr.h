@@ -8,9 +8,10 @@
 #include <stdint.h>
 #include <gridsweep/matrix.h>
 #include "common/elements.h"
+#include "common/host_device.h"
 
 /* Entry i of an index array. Pass the type as a constant where the loop is hot. */
-static inline int64_t gsw_index_at(const void *array, gsw_itype type, int64_t i) {
+GSW_HD int64_t gsw_index_at(const void *array, gsw_itype type, int64_t i) {
     return type == GSW_I32 ? ((const int32_t *)array)[i] : ((const int64_t *)array)[i];
 }
 
@@ -22,7 +23,7 @@ static inline void gsw_index_put(void *array, gsw_itype type, int64_t i, int64_t
 }
 
 /* Entry i of a value array. */
-static inline double gsw_value_at(const void *array, gsw_dtype type, int64_t i) {
+GSW_HD double gsw_value_at(const void *array, gsw_dtype type, int64_t i) {
 #define GSW_AT(dtype, ctype, name) type == dtype ? (double)((const ctype *)array)[i]:
     return GSW_ELEMENTS(GSW_AT) 0;
 #undef GSW_AT
@@ -33,7 +34,7 @@ static inline int gsw_csr_is_zero(const gsw_csr *csr, int64_t k) {
     return csr->values != NULL && gsw_value_at(csr->values, csr->value_type, k) == 0;
 }
 
-static inline void gsw_value_put(void *array, gsw_dtype type, int64_t i, double value) {
+GSW_HD void gsw_value_put(void *array, gsw_dtype type, int64_t i, double value) {
 #define GSW_PUT(dtype, ctype, name)                                                                \
     if (type == dtype)                                                                             \
         ((ctype *)array)[i] = (ctype)value;

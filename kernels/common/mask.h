@@ -32,6 +32,7 @@
 /* A matrix with a mask, as stencil arrays of all points. */
 typedef struct gsw_mask_rows {
     int64_t n[3];
+    int32_t periodic; /* the axes around which neighbours are found */
     const uint8_t *active;
     gsw_dtype type;
     int32_t count, center;
@@ -48,6 +49,7 @@ static inline gsw_mask_rows gsw_mask_rows_of(const gsw_matrix *matrix, gsw_dtype
     const int64_t extent[3] = {g->nx, g->ny, g->nz};
     gsw_mask_rows m;
     m.active = matrix->active;
+    m.periodic = g->periodic;
     m.type = type;
     m.count = s->count;
     m.center = s->center;
@@ -98,12 +100,15 @@ GSW_HD gsw_mask_point gsw_mask_point_of(const gsw_mask_rows *m, int64_t row) {
 /* The row at `sign` times offset e of a point; -1: it is outside the grid. */
 GSW_HD int64_t gsw_mask_neighbour(const gsw_mask_rows *m, const gsw_mask_point *p, int32_t e,
                                   int32_t sign) {
-    int64_t other = p->row, step = sign;
+    int64_t other = p->row, step = 1;
     for (int32_t a = 0; a < 3; a++) {
-        const int64_t at = p->at[a] + sign * m->offset[e][a]; /* NOLINT: an int holds it */
-        if (at < 0 || at >= m->n[a])
-            return -1;
-        other += step * m->offset[e][a];
+        int64_t at = p->at[a] + sign * m->offset[e][a]; /* NOLINT: an int holds it */
+        if (at < 0 || at >= m->n[a]) {
+            if (!(m->periodic >> a & 1))
+                return -1;
+            at += at < 0 ? m->n[a] : -m->n[a];
+        }
+        other += step * (at - p->at[a]);
         step *= m->n[a];
     }
     return other;

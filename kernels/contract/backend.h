@@ -10,6 +10,7 @@
 #include "contract/link_ops.h"
 #include "contract/multigrid_ops.h"
 #include "contract/slab_ops.h"
+#include "contract/wrap_ops.h"
 #include <gridsweep/factor.h>
 #include <gridsweep/sptrsv.h>
 
@@ -288,6 +289,7 @@ typedef struct gsw_backend_ops {
     const gsw_vector_ops *vector;
     const gsw_matrix_ops *matrix;
     const gsw_mask_ops *mask;
+    const gsw_wrap_ops *wrap;
     const gsw_krylov_ops *krylov;
     const gsw_factor_ops *factor;
     const gsw_split_ops *split;

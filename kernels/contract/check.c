@@ -122,8 +122,30 @@ static gsw_status check_grid(gsw_context *context, const gsw_grid *grid, int64_t
     if (status != GSW_SUCCESS)
         return gsw_fail(context, status, "grid: %lld x %lld x %lld %s", (long long)grid->nx,
                         (long long)grid->ny, (long long)grid->nz,
-                        status == GSW_ERROR_OVERFLOW ? "has more than 2^48 points"
-                                                     : "is not a grid");
+                        status == GSW_ERROR_OVERFLOW               ? "has more than 2^48 points"
+                        : grid->periodic > 7 || grid->periodic < 0 ? "has an unknown periodic axis"
+                                                                   : "is not a grid");
+    return GSW_SUCCESS;
+}
+
+/* Whether neighbours around a periodic grid are different points. `is_csr`: offsets may already
+ * lead there without a way around. */
+static gsw_status check_periodic(gsw_context *context, const gsw_grid *grid,
+                                 const gsw_stencil *stencil, int is_csr) {
+    static const char *const names[] = {"x", "y", "z"};
+    const int64_t extent[3] = {grid->nx, grid->ny, grid->nz};
+    for (int a = 0; a < 3; a++)
+        for (int32_t e = 0; e < stencil->count && (grid->periodic >> a & 1); e++) {
+            const gsw_offset o = stencil->offsets[e];
+            int64_t d = a == 0 ? o.dx : a == 1 ? o.dy : o.dz;
+            d = d < 0 ? -d : d;
+            if (is_csr && 2 * d > extent[a] && d < extent[a])
+                d = extent[a] - d;
+            GSW_REQUIRE(context, 2 * d < extent[a],
+                        "grid: it is periodic along %s with %lld points, too few for a stencil "
+                        "that reaches %lld; it needs %lld",
+                        names[a], (long long)extent[a], (long long)d, (long long)(2 * d + 1));
+        }
     return GSW_SUCCESS;
 }
 
@@ -135,7 +157,7 @@ gsw_status gsw_csr_check_on_grid(gsw_context *context, const gsw_grid *grid,
     GSW_TRY(gsw_csr_check(context, csr, 1));
     GSW_REQUIRE(context, csr->rows == points, "csr: %lld rows, but the grid has %lld points",
                 (long long)csr->rows, (long long)points);
-    return GSW_SUCCESS;
+    return check_periodic(context, grid, stencil, 1);
 }
 
 gsw_status gsw_array_check_on_grid(gsw_context *context, const gsw_grid *grid,
@@ -151,7 +173,7 @@ gsw_status gsw_array_check_on_grid(gsw_context *context, const gsw_grid *grid,
                 "array: repeat %d is not a gsw_repeat", (int)array->repeat);
     GSW_REQUIRE(context, array->repeat == GSW_REPEAT_NONE || grid->nx > 1,
                 "array: repeat needs a grid with more than one point along x");
-    return GSW_SUCCESS;
+    return check_periodic(context, grid, stencil, 0);
 }
 
 gsw_status gsw_matrix_check(gsw_context *context, const gsw_matrix *matrix) {

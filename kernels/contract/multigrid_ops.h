@@ -11,6 +11,8 @@
 #include "contract/box_ops.h"
 #include "contract/gauss_seidel_ops.h"
 
+struct gsw_wraps; /* common/wraps.h */
+
 /* The entry of stencil arrays that holds the mirror images of entry e; -1 where these are zeros. */
 static inline int32_t gsw_matrix_mirror(const gsw_matrix *matrix, int32_t e) {
     const gsw_offset o = matrix->stencil.offsets[e], back = {-o.dx, -o.dy, -o.dz};
@@ -55,9 +57,10 @@ typedef struct gsw_multigrid_ops {
     int shares_mirrored;
     /* The result is in host memory. `mirror`: test for symmetry; else the answer is yes. With `own`
      * the matrix is that of a frame, and only the rows of its box count. There slabs may be all
-     * that the backend takes. */
+     * that the backend takes. `wraps`: the couplings around a periodic grid, which count, too;
+     * NULL: there are none. */
     gsw_status (*survey)(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *own,
-                         int mirror, gsw_survey *survey);
+                         const struct gsw_wraps *wraps, int mirror, gsw_survey *survey);
 
     /* A copy of a matrix of either format as arrays of `type`; arrays[e] may be NULL where entry e
      * is not needed. Couplings that leave the grid become zeros. Errors: NOT_A_GRID. */
@@ -122,8 +125,9 @@ typedef struct gsw_multigrid_ops {
      * complement. If the matrix is singular in another way, the result is a generalised inverse G,
      * A G A = A, which is symmetric and semidefinite if the matrix is. `work` holds
      * gsw_dense_work(n) values. Errors: ZERO_PIVOT (the matrix has rank 0 or is not finite). */
-    gsw_status (*dense_invert)(gsw_context *context, const gsw_matrix *matrix, int constants,
-                               double *inverse, double *work);
+    gsw_status (*dense_invert)(gsw_context *context, const gsw_matrix *matrix,
+                               const struct gsw_wraps *wraps, int constants, double *inverse,
+                               double *work);
     gsw_status (*dense_apply)(gsw_context *context, int64_t n, const double *inverse,
                               gsw_dtype type, const void *b, void *x);
 

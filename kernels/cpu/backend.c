@@ -447,6 +447,7 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .vector = &vector,
         .matrix = &matrix,
         .mask = &gsw_host_mask_ops,
+        .wrap = &gsw_host_wrap_ops,
         .krylov = &krylov,
         .factor = &factor,
         .split = &split,

@@ -15,6 +15,7 @@
 #include "cuda/sweep/slab.cuh"
 #include "cuda/relax/relax.cuh"
 #include "cuda/vector/mask.cuh"
+#include "cuda/vector/wraps.cuh"
 #include "cuda/vector/spmv.cuh"
 #include "cuda/device/sums.cuh"
 #include "cuda/vector/vector.cuh"
@@ -523,6 +524,20 @@ static const gsw_mask_ops mask_ops = {
     .extend = entry<gsw_cuda_extend>::call,
 };
 
+static const gsw_wrap_ops wrap_ops = {
+    .open = entry<gsw_cuda_wraps_open>::call,
+    .take = entry<gsw_cuda_wraps_take>::call,
+    .move = entry<gsw_cuda_wraps_move>::call,
+    .cut = entry<gsw_cuda_wraps_cut>::call,
+    .multiply = entry<gsw_cuda_wraps_multiply>::call,
+    .restore = entry<gsw_cuda_wraps_restore>::call,
+    .weigh = entry<gsw_cuda_seam_weigh>::call,
+    .triple = entry<gsw_cuda_seam_triple>::call,
+    .prepare = entry<gsw_cuda_seam_prepare>::call,
+    .restrict_residual = entry<gsw_cuda_seam_restrict>::call,
+    .prolong_add = entry<gsw_cuda_seam_prolong>::call,
+};
+
 static const gsw_krylov_ops krylov_ops = {
     .pass = entry<gsw_cuda_krylov_pass>::call,
     .multiply_pass = entry<gsw_cuda_multiply_pass>::call,
@@ -556,6 +571,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .vector = &vector_ops,
         .matrix = &matrix_ops,
         .mask = &mask_ops,
+        .wrap = &wrap_ops,
         .krylov = &krylov_ops,
         .factor = &factor_ops,
         .split = &split_ops,

@@ -11,7 +11,8 @@
 #define GSW_POINTS_MAX ((int64_t)1 << 48)
 
 gsw_status gsw_grid_points(const gsw_grid *grid, int64_t *points) {
-    if (grid == NULL || points == NULL || grid->nx < 1 || grid->ny < 1 || grid->nz < 1)
+    if (grid == NULL || points == NULL || grid->nx < 1 || grid->ny < 1 || grid->nz < 1 ||
+        (grid->periodic & ~(GSW_PERIODIC_X | GSW_PERIODIC_Y | GSW_PERIODIC_Z)) != 0)
         return GSW_ERROR_INVALID_ARGUMENT;
     int64_t plane, all;
     if (__builtin_mul_overflow(grid->nx, grid->ny, &plane) ||

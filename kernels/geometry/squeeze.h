@@ -24,6 +24,8 @@ static inline void gsw_squeeze(const gsw_matrix *matrix, gsw_squeezed *squeezed)
     squeezed->matrix = *matrix;
     squeezed->matrix.array.repeat = gsw_repeat_of(matrix);
     squeezed->matrix.grid = (gsw_grid){extent[axis[0]], extent[axis[1]], extent[axis[2]]};
+    for (int a = 0; a < 3; a++)
+        squeezed->matrix.grid.periodic |= (matrix->grid.periodic >> axis[a] & 1) << a;
     to->count = 0;
     for (int32_t e = 0; e < from->count; e++) {
         const int32_t d[3] = {from->offsets[e].dx, from->offsets[e].dy, from->offsets[e].dz};

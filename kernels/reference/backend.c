@@ -84,6 +84,7 @@ const gsw_backend_ops *gsw_backend_reference(void) {
         .vector = &vector,
         .matrix = &matrix,
         .mask = &gsw_host_mask_ops,
+        .wrap = &gsw_host_wrap_ops,
         .krylov = &krylov,
         .factor = &factor,
         .split = &split,

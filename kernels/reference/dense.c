@@ -1,6 +1,7 @@
 /* dense.c: the coarsest level. */
 #include "contract/dense.h"
 #include <string.h>
+#include "common/wraps.h"
 #include "contract/error.h"
 #include "reference/levels.h"
 #include "reference/rows.h"
@@ -21,12 +22,15 @@ static void fill_dense(const gsw_matrix *matrix, int64_t n, double *a) {
 
 /* With v the normalised constants and A v = 0, (A + s v v^T)^-1 maps v to v / s. Without that term
  * it is the inverse on the complement. */
-gsw_status gsw_reference_dense_invert(gsw_context *context, const gsw_matrix *matrix, int constants,
-                                      double *inverse, double *work) {
+gsw_status gsw_reference_dense_invert(gsw_context *context, const gsw_matrix *matrix,
+                                      const gsw_wraps *wraps, int constants, double *inverse,
+                                      double *work) {
     const int64_t n = gsw_reference_points(&matrix->grid);
     const double part = 1.0 / (double)n;
     double shift = 0;
     fill_dense(matrix, n, work);
+    for (int64_t k = 0; wraps && k < wraps->seam.count; k++)
+        gsw_wraps_add_to_dense(wraps, k, n, work);
     for (int64_t i = 0; i < n; i++)
         shift += work[i * n + i] * part;
     for (int64_t i = 0; constants && i < n * n; i++)

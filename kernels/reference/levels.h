@@ -25,7 +25,8 @@ void gsw_reference_gs_close(gsw_context *context, gsw_gauss_seidel *g);
 
 /* ---- survey.c */
 gsw_status gsw_reference_survey(gsw_context *context, const gsw_matrix *matrix,
-                                const gsw_frame *own, int mirror, gsw_survey *survey);
+                                const gsw_frame *own, const struct gsw_wraps *wraps, int mirror,
+                                gsw_survey *survey);
 
 /* ---- transfer.c */
 gsw_status gsw_reference_interpolate(gsw_context *context, const gsw_transfer *transfer,
@@ -51,8 +52,9 @@ gsw_status gsw_reference_prolong_add(gsw_context *context, const gsw_transfer *t
                                      void *to);
 
 /* ---- dense.c: the coarsest level, also that of the CPU. */
-gsw_status gsw_reference_dense_invert(gsw_context *context, const gsw_matrix *matrix, int constants,
-                                      double *inverse, double *work);
+gsw_status gsw_reference_dense_invert(gsw_context *context, const gsw_matrix *matrix,
+                                      const struct gsw_wraps *wraps, int constants, double *inverse,
+                                      double *work);
 gsw_status gsw_reference_dense_apply(gsw_context *context, int64_t n, const double *inverse,
                                      gsw_dtype type, const void *b, void *x);
 

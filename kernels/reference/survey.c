@@ -1,6 +1,7 @@
 /* survey.c: properties of a level's matrix, row by row. */
 #include <float.h>
 #include "common/pivot.h"
+#include "common/wraps.h"
 #include "reference/levels.h"
 #include "reference/rows.h"
 
@@ -27,6 +28,18 @@ static row_sums sums_of(const gsw_matrix *matrix, gsw_reference_point p, int64_t
         s.axis[2] += o.dz != 0 ? a : 0;
     }
     return s;
+}
+
+/* Adds the couplings around a periodic grid. */
+static void add_around(const gsw_wraps *wraps, gsw_reference_point p, row_sums *s,
+                       gsw_survey *survey) {
+    const int64_t at[3] = {p.x, p.y, p.z};
+    const gsw_wraps_sums around = gsw_wraps_add_up(wraps, at, s->diagonal);
+    s->size += around.size;
+    s->total += around.total;
+    for (int axis = 0; axis < 3; axis++)
+        s->axis[axis] += around.axis[axis];
+    survey->symmetric &= !around.asymmetric;
 }
 
 /* Whether the couplings of a row are those of its column. It is enough to look at one entry of each
@@ -76,7 +89,8 @@ static void add_row(const row_sums *s, int64_t row, gsw_survey *survey) {
 }
 
 gsw_status gsw_reference_survey(gsw_context *context, const gsw_matrix *matrix,
-                                const gsw_frame *own, int mirror, gsw_survey *survey) {
+                                const gsw_frame *own, const gsw_wraps *wraps, int mirror,
+                                gsw_survey *survey) {
     const gsw_grid *g = &matrix->grid;
     const gsw_frame all = {{g->nx, g->ny, g->nz}, {g->nx, g->ny, g->nz}, {0, 0, 0}};
     const gsw_frame *f = own ? own : &all;
@@ -89,7 +103,9 @@ gsw_status gsw_reference_survey(gsw_context *context, const gsw_matrix *matrix,
             for (int64_t x = 0; x < f->n[0]; x++) {
                 const gsw_reference_point p = {f->low[0] + x, f->low[1] + y, f->low[2] + z};
                 const int64_t row = gsw_grid_row(g, p.x, p.y, p.z);
-                const row_sums s = sums_of(matrix, p, row);
+                row_sums s = sums_of(matrix, p, row);
+                if (wraps)
+                    add_around(wraps, p, &s, survey);
                 add_row(&s, row, survey);
                 if (mirror && survey->symmetric)
                     survey->symmetric = is_mirrored(matrix, p, row, s.diagonal);
@@ -99,5 +115,6 @@ gsw_status gsw_reference_survey(gsw_context *context, const gsw_matrix *matrix,
     survey->off_diagonal /= points;
     survey->same_sign /= points;
     survey->strongest /= points;
+    survey->symmetric |= !mirror;
     return GSW_SUCCESS;
 }

@@ -40,7 +40,7 @@ static double left[POINTS], center[POINTS], right[POINTS], b[POINTS], x[POINTS];
 static gsw_status make_factor(gsw_context *context, gsw_factor **factor) {
     const gsw_offset along[] = {{-1, 0, 0}, {0, 0, 0}, {1, 0, 0}};
     const void *arrays[] = {left, center, right};
-    const gsw_grid grid = {RING, WIRES, 1};
+    const gsw_grid grid = {.nx = RING, .ny = WIRES, .nz = 1};
     const gsw_stencil_array values = {.values = arrays, .value_type = GSW_F64};
     const gsw_factor_options ic0 = {.size = sizeof ic0, .kind = GSW_IC0};
     gsw_stencil stencil;

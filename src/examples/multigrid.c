@@ -84,7 +84,7 @@ static gsw_status true_residual(gsw_context *context, const gsw_matrix *matrix, 
 int main(void) {
     const gsw_context_options where = {.size = sizeof where, .backend = GSW_BACKEND_CPU};
     const gsw_multigrid_options single = {.size = sizeof single, .cycle_type = GSW_F32};
-    const gsw_grid grid = {NX, NY, NZ};
+    const gsw_grid grid = {.nx = NX, .ny = NY, .nz = NZ};
     const void *arrays[COUPLINGS];
     const gsw_stencil_array view = {.values = arrays, .value_type = GSW_F64};
     gsw_context *context = NULL;

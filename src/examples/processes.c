@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
                                         .precond = GSW_PRECOND_IC0,
                                         .method = GSW_SOLVER_CG,
                                         .factor = &whole_grid};
-    const gsw_grid grid = {NX, NY, NZ};
+    const gsw_grid grid = {.nx = NX, .ny = NY, .nz = NZ};
     const void *arrays[COUPLINGS];
     const gsw_stencil_array view = {.values = arrays, .value_type = GSW_F64};
     gsw_context *context = NULL;

@@ -49,7 +49,7 @@ static double total(void) {
 int main(void) {
     const gsw_context_options where = {.size = sizeof where, .backend = GSW_BACKEND_CPU};
     const gsw_factor_options ic0 = {.size = sizeof ic0, .kind = GSW_IC0};
-    const gsw_grid grid = {NX, NY, 1};
+    const gsw_grid grid = {.nx = NX, .ny = NY, .nz = 1};
     const void *arrays[COUPLINGS];
     const gsw_stencil_array view = {.values = arrays, .value_type = GSW_F64};
     gsw_context *context = NULL;

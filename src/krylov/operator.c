@@ -26,6 +26,13 @@ static gsw_status multiply_shared(void *user, gsw_context *context, const double
     return gsw_distributed_matrix_multiply(user, x, y);
 }
 
+/* The product with a matrix on a periodic grid. */
+static gsw_status multiply_around(void *user, gsw_context *context, const double *x, double *y) {
+    const gsw_operator *op = user;
+    GSW_TRY(context->ops->matrix->spmv(context, &op->matrix, GSW_F64, NULL, x, y));
+    return gsw_wrapped_multiply(context, &op->masked.around, GSW_F64, 1, x, y);
+}
+
 /* An operator of a matrix on a partition. */
 static gsw_status from_shared(gsw_context *context, const gsw_matrix *matrix, gsw_operator **op) {
     gsw_partition *p = matrix->partition;
@@ -63,12 +70,16 @@ gsw_status gsw_operator_from_matrix(gsw_context *context, const gsw_matrix *matr
     gsw_operator *made;
     gsw_matrix plain;
     GSW_TRY(create(context, points, &made));
-    const gsw_status status = gsw_masked_take(context, matrix, &made->masked, &plain);
+    const gsw_status status = gsw_masked_take(context, matrix, 0, &made->masked, &plain);
     if (status != GSW_SUCCESS) {
         gsw_operator_destroy(made);
         return status;
     }
     gsw_matrix_keep(&plain, &made->matrix, made->arrays);
+    if (made->masked.around.block != NULL) {
+        made->apply = multiply_around;
+        made->user = made;
+    }
     *op = made;
     return GSW_SUCCESS;
 }

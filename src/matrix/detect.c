@@ -22,8 +22,8 @@
  * A custom stencil is inferred only where no distance has two short offsets. Otherwise a grid three
  * points wide would explain every banded matrix.
  *
- * Where no grid explains the matrix, the message describes the matrix. It may be a periodic grid,
- * whose couplings around the boundary become short when they are wrapped. It may be a grid whose
+ * Where no grid explains the matrix, it may be a periodic one: the couplings around the boundary
+ * become short when they are wrapped. Else the message describes the matrix. It may be a grid whose
  * rows are in another order, which their lengths show (row_lengths.h), or a grid without the rows
  * of some points. Or it is none of these.
  *
@@ -495,7 +495,8 @@ static gsw_status visit_grids(search *s, gsw_status (*visit)(search *s, const gs
     return GSW_SUCCESS;
 }
 
-/* ---- matrices that no grid explains -------------------------------------------------------------
+/* ---- periodic grids, and matrices that no grid explains
+ * -------------------------------------------------------------
  */
 
 /* The couplings around a periodic grid. */
@@ -539,8 +540,8 @@ static int is_seen(const search *s, const reading *r, const int64_t d[3]) {
  * they must be offsets that also occur inside the grid. (If lines continue in the next line, their
  * offsets occur at the boundary alone.) A triangle of a matrix has half of the offsets, so the
  * mirror image counts as well. On a small grid any wrapped offset is short, so rows must hold at
- * least half of all offsets. */
-static int is_periodic(const search *s, const reading *strict, wrapping *around) {
+ * least half of all offsets. *strict: notes what was seen. */
+static int is_periodic(const search *s, reading *strict, wrapping *around) {
     reading r = *strict;
     *around = (wrapping){0};
     memset(r.allowed, 15, sizeof r.allowed);
@@ -548,6 +549,7 @@ static int is_periodic(const search *s, const reading *strict, wrapping *around)
     if (read_entries(s, &r).row >= 0)
         return 0;
     memcpy(r.allowed, strict->allowed, sizeof r.allowed);
+    memcpy(strict->seen, r.seen, sizeof r.seen);
     int64_t short_offsets = 0;
     for (int i = 0; i < s->set.count; i++)
         for (int v = 0; v < 4; v++) {
@@ -569,30 +571,72 @@ static int is_periodic(const search *s, const reading *strict, wrapping *around)
     return around->axes != 0 && 2 * entries / s->csr->rows >= short_offsets;
 }
 
-/* Reports the first entry that s->reading does not allow. */
-static gsw_status refuse_periodic(search *s, const wrapping *around) {
+/* Refuses an axis that is longer than a stencil reaches: s->reading does not allow the entry. */
+static gsw_status refuse_long_axis(search *s, const wrapping *around) {
     static const char *const axes[] = {"",  "x",       "y",       "x and y",
                                        "z", "x and z", "y and z", "x, y and z"};
     const gsw_grid *grid = &s->reading.grid;
-    const long long nx = grid->nx, ny = grid->ny, nz = grid->nz;
     witness bad = read_entries(s, &s->reading);
     char row[GSW_ROW_TEXT];
-    char way[192];
+    return gsw_fail(
+        s->context, GSW_ERROR_NOT_A_GRID,
+        "the matrix is periodic in %s: row %s is coupled to column %lld around the %lld x %lld x "
+        "%lld grid; couplings of a CSR reach at most %d points, so give stencil arrays, or number "
+        "the points along %s as 0, n-1, 1, n-2, ..., which makes such couplings short",
+        axes[around->axes], gsw_row_text(s->context, s->csr->base, grid, bad.row, row),
+        (long long)(bad.row + s->set.distance[bad.index]) + gsw_row_base(s->context, s->csr->base),
+        (long long)grid->nx, (long long)grid->ny, (long long)grid->nz, GSW_OFFSET_MAX,
+        axes[around->axes]);
+}
+
+/* The smallest named stencil that holds all offsets, else just these. */
+static gsw_status name_offsets(const search *s, const gsw_offset *offsets, int32_t count,
+                               choice *c) {
+    for (c->named = 0; c->named < GSW_NAMED_COUNT; c->named++) {
+        int32_t held = 0;
+        while (held < count && gsw_stencil_find(&s->named[c->named], offsets[held]) >= 0)
+            held++;
+        if (held == count) {
+            c->stencil = s->named[c->named];
+            return GSW_SUCCESS;
+        }
+    }
+    return gsw_stencil_from_offsets(offsets, count, &c->stencil);
+}
+
+/* Takes the periodic grid of a reading whose other entries lead around it. Its stencil is the near
+ * one. *fits = 0: an axis has too few points for that. */
+static gsw_status choose_periodic(search *s, const reading *r, const wrapping *around, int *fits) {
+    const int64_t extent[3] = {r->grid.nx, r->grid.ny, r->grid.nz};
+    gsw_offset offsets[GSW_STENCIL_MAX] = {{0, 0, 0}};
+    int32_t count = 1;
+    *fits = 1;
+    for (int i = 0; i < s->set.count; i++)
+        for (int v = 0; v < 4; v++) {
+            wrapping ignored = {0};
+            int64_t d[3];
+            int32_t k = 0;
+            if (!(r->seen[i] >> v & 1))
+                continue;
+            variant_components(r, i, v, d);
+            take_around(r, d, &ignored);
+            for (int axis = 0; axis < 3; axis++)
+                *fits = *fits && (!(around->axes >> axis & 1) || 2 * llabs(d[axis]) < extent[axis]);
+            const gsw_offset o = {(int32_t)d[0], (int32_t)d[1], (int32_t)d[2]};
+            while (k < count &&
+                   (offsets[k].dx != o.dx || offsets[k].dy != o.dy || offsets[k].dz != o.dz))
+                k++;
+            if (k == count && count < GSW_STENCIL_MAX)
+                offsets[count++] = o;
+        }
+    if (!*fits)
+        return GSW_SUCCESS;
     if (around->longest > GSW_OFFSET_MAX)
-        (void)snprintf(way, sizeof way, "a stencil reaches at most %d points, so", GSW_OFFSET_MAX);
-    else
-        (void)snprintf(way, sizeof way,
-                       "give this grid (--grid %lldx%lldx%lld, extents) to solve it as it is, "
-                       "without multigrid, or",
-                       nx, ny, nz);
-    return gsw_fail(s->context, GSW_ERROR_NOT_A_GRID,
-                    "the matrix is periodic in %s: row %s is coupled to column %lld around the "
-                    "%lld x %lld x %lld grid; %s number the points along %s as 0, n-1, 1, n-2, "
-                    "..., which makes such couplings short",
-                    axes[around->axes], gsw_row_text(s->context, s->csr->base, grid, bad.row, row),
-                    (long long)(bad.row + s->set.distance[bad.index]) +
-                        gsw_row_base(s->context, s->csr->base),
-                    nx, ny, nz, way, axes[around->axes]);
+        return refuse_long_axis(s, around);
+    s->best.grid = r->grid;
+    s->best.grid.periodic |= around->axes;
+    s->best.zeros = 1; /* perhaps */
+    return name_offsets(s, offsets, count, &s->best);
 }
 
 /* Keeps the first grid and named stencil that have rows of the same lengths, extents descending. */
@@ -681,15 +725,19 @@ static gsw_status refuse_coupling(const search *s, witness bad, const char *whic
         too_many ? "one offset more than a stencil can hold" : "too long for a stencil", remark);
 }
 
-/* Reports a matrix that no grid explains. */
-static gsw_status refuse_all_grids(search *s) {
+/* Takes the grid for a periodic one, or reports a matrix that no grid explains. */
+static gsw_status take_periodic_grid(search *s) {
     const int64_t rows = s->csr->rows < SAMPLE_ROWS ? s->csr->rows : SAMPLE_ROWS;
     wrapping around;
     s->nearest_count = INT64_MAX;
     GSW_TRY(visit_grids(s, try_nearest));
     make_strict_reading(s, &s->nearest, &s->reading);
+    int fits = 0;
     if (is_periodic(s, &s->reading, &around))
-        return refuse_periodic(s, &around);
+        GSW_TRY(choose_periodic(s, &s->reading, &around, &fits));
+    if (fits)
+        return GSW_SUCCESS;
+    make_strict_reading(s, &s->nearest, &s->reading);
     witness bad = read_entries(s, &s->reading);
     if (is_shuffled(s))
         return refuse_order(s, bad.row, s->set.distance[bad.index]);
@@ -700,7 +748,7 @@ static gsw_status refuse_all_grids(search *s) {
 
 static gsw_status infer_grid(search *s) {
     GSW_TRY(visit_grids(s, try_grid));
-    return s->found ? GSW_SUCCESS : refuse_all_grids(s);
+    return s->found ? GSW_SUCCESS : take_periodic_grid(s);
 }
 
 static int is_long(const gsw_stencil *stencil) {
@@ -720,24 +768,30 @@ static gsw_status read_given_grid(search *s, const gsw_grid *extents) {
     if (bad.row < 0 && !is_long(&s->best.stencil))
         return GSW_SUCCESS;
     const reading given = s->reading;
-    gsw_grid fits;
-    if (is_turned(s, extents, &fits))
+    gsw_grid turned;
+    if (is_turned(s, extents, &turned))
         return gsw_fail(s->context, GSW_ERROR_NOT_A_GRID,
                         "the matrix is no %lld x %lld x %lld grid, but a %lld x %lld x %lld grid: "
                         "give the extents as (nx, ny, nz), x fastest; a NumPy shape has the "
                         "reverse order",
                         (long long)extents->nx, (long long)extents->ny, (long long)extents->nz,
-                        (long long)fits.nx, (long long)fits.ny, (long long)fits.nz);
-    if (bad.row < 0)
-        return GSW_SUCCESS;
-    s->reading = given;
+                        (long long)turned.nx, (long long)turned.ny, (long long)turned.nz);
     reading strict;
     wrapping around;
     make_strict_reading(s, extents, &strict);
-    if (!is_periodic(s, &strict, &around))
-        return refuse_coupling(s, bad, "given", "");
-    s->reading = strict;
-    return refuse_periodic(s, &around);
+    const int periodic = is_periodic(s, &strict, &around);
+    s->reading = periodic ? strict : given;
+    if (periodic && extents->periodic && (around.axes & ~extents->periodic))
+        return gsw_fail(s->context, GSW_ERROR_NOT_A_GRID,
+                        "extents: the matrix has couplings around the grid along an axis that is "
+                        "not said to be periodic");
+    int fits = 0;
+    if (periodic)
+        GSW_TRY(choose_periodic(s, &strict, &around, &fits));
+    if (fits || bad.row < 0)
+        return GSW_SUCCESS;
+    s->reading = given;
+    return refuse_coupling(s, bad, "given", "");
 }
 
 /* Whether all values are 0: then the matrix has not been filled yet, and each entry counts. */

@@ -191,8 +191,8 @@ gsw_status gsw_distributed_survey(const gsw_distributed_rows *rows, int mirror,
     gsw_partition *p = rows->of->partition;
     gsw_survey own = {.bad_row = -1}, other;
     GSW_TRY(gsw_partition_agree(p, p->context->ops->multigrid->survey(p->context, &rows->matrix,
-                                                                      &rows->ghosts.frame, mirror,
-                                                                      &own)));
+                                                                      &rows->ghosts.frame, NULL,
+                                                                      mirror, &own)));
     scale_means(&own, (double)rows->of->points);
     if (own.bad_row >= 0)
         own.bad_row = row_of_grid(rows, own.bad_row);

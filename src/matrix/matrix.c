@@ -12,13 +12,16 @@
 #include "contract/error.h"
 #include "common/line_stencil.h"
 #include "matrix_row.h"
+#include "wrapped.h"
 
 gsw_status gsw_matrix_from_csr(gsw_context *context, const gsw_grid *grid,
                                const gsw_stencil *stencil, const gsw_csr *csr, gsw_matrix *matrix) {
     GSW_REQUIRE(context, matrix, "matrix must not be NULL");
     GSW_TRY(gsw_csr_check_on_grid(context, grid, stencil, csr));
-    *matrix =
-        (gsw_matrix){.grid = *grid, .stencil = *stencil, .format = GSW_FORMAT_CSR, .csr = *csr};
+    gsw_matrix made = {.grid = *grid, .stencil = *stencil, .format = GSW_FORMAT_CSR, .csr = *csr};
+    if (grid->periodic)
+        GSW_TRY(gsw_stencil_around(context, grid, stencil, &made.stencil));
+    *matrix = made;
     return GSW_SUCCESS;
 }
 
@@ -229,6 +232,53 @@ static void copy_stencil_part(const gsw_matrix *matrix, int first, int last, gsw
         }
 }
 
+/* An entry of a row around a periodic grid. */
+typedef struct wrapped_entry {
+    int64_t column;
+    int32_t e;
+} wrapped_entry;
+
+/* The entries of a row of stencil arrays on a periodic grid, columns ascending. Returns their
+ * number. */
+static int find_wrapped_row(const gsw_matrix *matrix, gsw_part part, int64_t row,
+                            wrapped_entry entries[GSW_STENCIL_MAX]) {
+    const gsw_grid *g = &matrix->grid;
+    const int64_t at[3] = {row % g->nx, row / g->nx % g->ny, row / g->nx / g->ny};
+    int count = 0;
+    for (int32_t e = 0; e < matrix->stencil.count; e++) {
+        const gsw_offset o = matrix->stencil.offsets[e];
+        int64_t to[3] = {at[0] + o.dx, at[1] + o.dy, at[2] + o.dz};
+        if (!gsw_grid_take_in(g, to))
+            continue;
+        const int64_t column = gsw_grid_row(g, to[0], to[1], to[2]);
+        if ((part == GSW_LOWER && column > row) || (part == GSW_UPPER && column < row))
+            continue;
+        int k = count++;
+        for (; k > 0 && entries[k - 1].column > column; k--)
+            entries[k] = entries[k - 1];
+        entries[k] = (wrapped_entry){column, e};
+    }
+    return count;
+}
+
+/* The part of such arrays; with `to` NULL only the number of entries. */
+static int64_t copy_wrapped_part(const gsw_matrix *matrix, gsw_part part, gsw_csr *to) {
+    const gsw_grid *g = &matrix->grid;
+    wrapped_entry entries[GSW_STENCIL_MAX];
+    int64_t next = 0;
+    for (int64_t row = 0; row < g->nx * g->ny * g->nz; row++) {
+        const int count = find_wrapped_row(matrix, part, row, entries);
+        for (int k = 0; k < count && to != NULL; k++) {
+            gsw_index_put((void *)to->columns, to->index_type, next + k, entries[k].column);
+            put_value(to, next + k, matrix->array.values[entries[k].e], gsw_array_at(matrix, row));
+        }
+        next += count;
+        if (to != NULL)
+            gsw_index_put((void *)to->row_ptr, to->index_type, row + 1, next);
+    }
+    return next;
+}
+
 /* Turns rows of inactive points into those of the identity, and couplings to them into zeros. */
 static void cut_csr(const uint8_t *active, gsw_csr *csr) {
     for (int64_t row = 0; row < csr->rows; row++) {
@@ -261,9 +311,15 @@ gsw_status gsw_matrix_to_csr(gsw_context *context, const gsw_matrix *matrix, gsw
         int last = part == GSW_LOWER ? matrix->stencil.center : matrix->stencil.count - 1;
         GSW_TRY(gsw_grid_points(&matrix->grid, &result.rows));
         result.value_type = matrix->array.value_type;
-        GSW_TRY(count_stencil_part(context, matrix, first, last, &result.nonzeros));
+        if (matrix->grid.periodic)
+            result.nonzeros = copy_wrapped_part(matrix, part, NULL);
+        else
+            GSW_TRY(count_stencil_part(context, matrix, first, last, &result.nonzeros));
         GSW_TRY(allocate_csr(context, &result));
-        copy_stencil_part(matrix, first, last, &result);
+        if (matrix->grid.periodic)
+            (void)copy_wrapped_part(matrix, part, &result);
+        else
+            copy_stencil_part(matrix, first, last, &result);
     }
     if (matrix->active)
         cut_csr(matrix->active, &result);

@@ -5,14 +5,15 @@
 #include "contract/error.h"
 #include "masked.h"
 
-/* y = A x, or b - A x; of a matrix with a mask through a copy without its inactive points. */
+/* y = A x, or b - A x; of a matrix with a mask through a copy without its inactive points, and on a
+ * periodic grid in two parts. */
 static gsw_status multiply(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                            const void *b, const void *x, void *y) {
     gsw_masked masked = {0};
     gsw_matrix plain;
-    if (matrix->active == NULL)
+    if (matrix->active == NULL && matrix->grid.periodic == 0)
         return context->ops->matrix->spmv(context, matrix, type, b, x, y);
-    gsw_status status = gsw_masked_take(context, matrix, &masked, &plain);
+    gsw_status status = gsw_masked_take(context, matrix, 0, &masked, &plain);
     if (status == GSW_SUCCESS)
         status = gsw_masked_multiply(context, &masked, &plain, type, b, x, y);
     gsw_masked_close(context, &masked);

@@ -17,7 +17,7 @@ int gsw_stencil_is_symmetric(const gsw_stencil *stencil) {
 }
 
 int gsw_grid_is_same(const gsw_grid *a, const gsw_grid *b) {
-    return a->nx == b->nx && a->ny == b->ny && a->nz == b->nz;
+    return a->nx == b->nx && a->ny == b->ny && a->nz == b->nz && a->periodic == b->periodic;
 }
 
 int gsw_stencil_is_same(const gsw_stencil *a, const gsw_stencil *b) {

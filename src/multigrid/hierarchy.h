@@ -33,6 +33,7 @@ typedef struct gsw_level {
     int64_t points;           /* of this process */
     gsw_shared_level *shared; /* several processes have its points, or bring them together; NULL:
                                  neither */
+    gsw_wrapped around; /* the couplings around a periodic grid, which the matrices do not have */
     gsw_survey survey;
     int coarsest;
     gsw_smoother smoother;
@@ -46,6 +47,8 @@ typedef struct gsw_level {
     gsw_transfer *transfer;
     gsw_level_arrays prolongation, restriction; /* the same values where P = R^T */
     int64_t degenerate;
+    gsw_seam_level *seam; /* on a periodic grid: the cycle's tables, */
+    double *seam_block;   /* and the memory of their arrays */
 
     /* The coarsest, where it is solved directly; else NULL. */
     double *inverse, *dense_work;
@@ -56,6 +59,8 @@ typedef struct gsw_level {
     void *residual;
     void *direction; /* Chebyshev's p where a polynomial takes several passes; a shared level's
                         step */
+    void *sheared;   /* on a periodic grid: b - W x of a loop, */
+    double *saved;   /* and values of the seam */
     double *probe;   /* ILU(0) in fp32: the vector that its trial measures */
     int64_t bytes;
 } gsw_level;

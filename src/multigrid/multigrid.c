@@ -13,6 +13,7 @@
 #include "matrix/matrix_row.h"
 #include "matrix/stencil_facts.h"
 #include "shared_level.h"
+#include "wrapped_level.h"
 
 GSW_ENDS_WITH(gsw_multigrid_options, whole_points);
 
@@ -89,12 +90,17 @@ static gsw_status begin(gsw_context *context, gsw_partition *partition, const gs
                         const gsw_multigrid_options *options, gsw_multigrid **multigrid) {
     gsw_multigrid_options resolved;
     gsw_multigrid *made;
+    gsw_stencil near;
     *multigrid = NULL;
     GSW_TRY(resolve(context, options, &resolved));
     if (partition)
         GSW_TRY(check_shared(context, &resolved));
+    gsw_stencil_near(matrix, &near, NULL);
     if (resolved.interpolation == GSW_INTERPOLATION_BLACK_BOX)
-        GSW_TRY(check_reach(context, &matrix->stencil));
+        GSW_TRY(check_reach(context, &near));
+    else if (matrix->grid.periodic)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "multigrid with injection does not take periodic grids");
     GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a multigrid hierarchy", (void **)&made));
     memset(made, 0, sizeof *made);
     made->context = context;
@@ -250,7 +256,7 @@ static gsw_status cycle(gsw_multigrid *multigrid, const double *b, double *x) {
     }
     finest->b = (void *)(uintptr_t)b; /* only read */
     finest->x = x;
-    if (b == x) {
+    if (b == x || gsw_level_is_wrapped(finest)) { /* whose steps change b for a while */
         finest->b = multigrid->own_b;
         GSW_TRY(context->ops->vector->copy(context, n, b, multigrid->own_b));
     }

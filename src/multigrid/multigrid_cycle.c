@@ -1,12 +1,15 @@
 /* multigrid_cycle.c: smoothing steps and cycles. Everything is queued through the backend's table,
  * and nothing waits but for other processes. */
 #include "shared_level.h"
+#include "wrapped_level.h"
 
 typedef gsw_multigrid hierarchy;
 
-static gsw_status multiply(const hierarchy *mg, const gsw_matrix *matrix, const void *b,
-                           const void *x, void *y) {
-    return mg->context->ops->matrix->spmv(mg->context, matrix, mg->options.cycle_type, b, x, y);
+/* y = b - A x. */
+static gsw_status find_residual(const hierarchy *mg, const gsw_level *l, void *y) {
+    const gsw_dtype type = mg->options.cycle_type;
+    GSW_TRY(mg->context->ops->matrix->spmv(mg->context, &l->product, type, l->b, l->x, y));
+    return gsw_wrapped_multiply(mg->context, &l->around, type, -1, l->x, y);
 }
 
 static gsw_status sweep(const hierarchy *mg, gsw_factor *factor, int which, const void *b,
@@ -21,14 +24,17 @@ static gsw_status combine(const hierarchy *mg, const gsw_level *l, double a, con
 }
 
 static gsw_status gauss_seidel(const hierarchy *mg, const gsw_level *l, int down, int zero) {
-    return mg->context->ops->multigrid->gauss_seidel->step(
-        mg->context, l->gauss_seidel, &l->product, down, zero, l->b, l->x, l->residual);
+    if (!zero)
+        GSW_TRY(gsw_wrapped_shear(mg, l));
+    GSW_TRY(mg->context->ops->multigrid->gauss_seidel->step(
+        mg->context, l->gauss_seidel, &l->product, down, zero, l->b, l->x, l->residual));
+    return zero ? GSW_SUCCESS : gsw_wrapped_restore(mg, l);
 }
 
 static gsw_status ilu_step(const hierarchy *mg, const gsw_level *l, int zero) {
     void *to = zero ? l->x : l->residual;
     if (!zero)
-        GSW_TRY(multiply(mg, &l->product, l->b, l->x, to));
+        GSW_TRY(find_residual(mg, l, to));
     GSW_TRY(sweep(mg, l->ilu, 0, zero ? l->b : to, to));
     GSW_TRY(sweep(mg, l->ilu, 1, to, to));
     return zero ? GSW_SUCCESS : combine(mg, l, 1, to, 1, l->x);
@@ -96,8 +102,12 @@ static gsw_status multicolor_step(const hierarchy *mg, const gsw_level *l, int d
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
     const gsw_dtype type = mg->options.cycle_type;
     const int both = !mg->symmetric || l->coarsest;
+    if (!zero)
+        GSW_TRY(gsw_wrapped_shear(mg, l));
     GSW_TRY(ops->color_sweep(mg->context, &l->product, type, down && !both, zero, l->b, l->x));
-    return both ? ops->color_sweep(mg->context, &l->product, type, 1, 0, l->b, l->x) : GSW_SUCCESS;
+    if (both)
+        GSW_TRY(ops->color_sweep(mg->context, &l->product, type, 1, 0, l->b, l->x));
+    return zero ? GSW_SUCCESS : gsw_wrapped_restore(mg, l);
 }
 
 /* Smoothing steps on A x = b. With `zero`, x counts as 0 and its contents are not read. */
@@ -144,24 +154,30 @@ static gsw_status descend(const hierarchy *mg, gsw_level *l, const gsw_level *ne
                                 l->residual));
         return gsw_shared_restrict(mg, l, next);
     }
-    if (once)
-        return ops->gauss_seidel->descend(mg->context, l->gauss_seidel, l->transfer, &l->product,
-                                          l->restriction.values, l->b, l->x, l->residual, next->b);
+    if (once) {
+        GSW_TRY(ops->gauss_seidel->descend(mg->context, l->gauss_seidel, l->transfer, &l->product,
+                                           l->restriction.values, l->b, l->x, l->residual,
+                                           next->b));
+        return gsw_wrapped_restrict(mg, l, next);
+    }
     GSW_TRY(smooth(mg, l, mg->options.pre_sweeps, 0, zero));
-    return ops->restrict_residual(mg->context, l->transfer, &l->product, mg->options.cycle_type,
-                                  l->restriction.values, l->b, l->x, l->residual, next->b);
+    GSW_TRY(ops->restrict_residual(mg->context, l->transfer, &l->product, mg->options.cycle_type,
+                                   l->restriction.values, l->b, l->x, l->residual, next->b));
+    return gsw_wrapped_restrict(mg, l, next);
 }
 
 /* Adds the correction of the next level, and smooths. */
 static gsw_status ascend(const hierarchy *mg, gsw_level *l, const gsw_level *next) {
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
-    if (sweeps_once(l, mg->options.post_sweeps) && !gsw_level_is_shared(l))
+    if (sweeps_once(l, mg->options.post_sweeps) && !gsw_level_is_shared(l) &&
+        !gsw_level_is_wrapped(l))
         return ops->gauss_seidel->ascend(mg->context, l->gauss_seidel, l->transfer, &l->product,
                                          l->prolongation.values, next->x, l->b, l->x, l->residual);
     GSW_TRY(gsw_level_is_shared(l)
                 ? gsw_shared_prolong_add(mg, l, next)
                 : ops->prolong_add(mg->context, l->transfer, mg->options.cycle_type,
                                    l->prolongation.values, next->x, l->x));
+    GSW_TRY(gsw_wrapped_prolong_add(mg, l, next));
     return smooth(mg, l, mg->options.post_sweeps, 1, 0);
 }
 

@@ -23,10 +23,6 @@ static gsw_status bring(gsw_context *context, const gsw_level_arrays *arrays, in
     return GSW_SUCCESS;
 }
 
-static double value_of(const host_arrays *host, gsw_dtype type, int32_t array, int64_t i) {
-    return array == GSW_WEIGHT_ONE ? 1 : gsw_value_at(host->values[array], type, i);
-}
-
 /* One row of P or of R: up to 8 or 27 entries, columns ascending. */
 typedef struct sparse_row {
     int count;
@@ -35,62 +31,73 @@ typedef struct sparse_row {
 } sparse_row;
 
 static void add_entry(sparse_row *row, int64_t column, double value) {
+    int k = row->count;
     if (value == 0)
         return;
-    row->column[row->count] = column;
-    row->value[row->count++] = value;
-}
-
-/* The row of P for fine point f. */
-static void prolongation_row(const gsw_transfer *t, const host_arrays *host, gsw_dtype type,
-                             const int64_t f[3], sparse_row *row) {
-    int64_t base[3];
-    int class_ = 0;
-    row->count = 0;
-    for (int axis = 0; axis < 3; axis++) {
-        const int coarsened = t->axes >> axis & 1;
-        base[axis] = coarsened ? f[axis] / 2 : f[axis];
-        class_ |= (coarsened ? (int)(f[axis] & 1) : 0) << axis;
+    for (; k > 0 && row->column[k - 1] > column; k--) {
+        row->column[k] = row->column[k - 1];
+        row->value[k] = row->value[k - 1];
     }
-    if (t->injection && class_ != 0)
-        return;
-    for (int subset = 0; subset < GSW_CLASSES; subset++)
-        if (!(subset & ~class_) && gsw_subset_exists(&t->coarse, subset, base[0], base[1], base[2]))
-            add_entry(row,
-                      gsw_grid_row(&t->coarse, base[0] + (subset & 1), base[1] + (subset >> 1 & 1),
-                                   base[2] + (subset >> 2 & 1)),
-                      value_of(host, type, gsw_weight_of(t, class_, subset),
-                               gsw_grid_row(&t->coarse, base[0], base[1], base[2])));
+    row->column[k] = column;
+    row->value[k] = value;
+    row->count++;
 }
 
-/* The row of R for coarse point c. */
-static void restriction_row(const gsw_transfer *t, const host_arrays *host, gsw_dtype type,
-                            const int64_t c[3], sparse_row *row) {
-    row->count = 0;
-    for (int32_t i = 0; i < t->rows; i++) {
-        const gsw_product_row *from = &t->row[i];
-        int64_t at[3], base[3];
-        int inside = 1;
-        for (int axis = 0; axis < 3; axis++) {
-            at[axis] = (t->axes >> axis & 1 ? 2 : 1) * c[axis] + from->at[axis];
-            base[axis] = c[axis] + from->shift[axis];
-            inside = inside && at[axis] >= 0 && at[axis] < gsw_extent(&t->fine, axis);
-        }
-        if (inside)
-            add_entry(row, gsw_grid_row(&t->fine, at[0], at[1], at[2]),
-                      value_of(host, type, from->weight,
-                               gsw_grid_row(&t->coarse, base[0], base[1], base[2])));
+/* The row of P for a fine point. */
+static void prolongation_row(const gsw_seam_level *l, int injection, const int64_t at[3],
+                             sparse_row *row) {
+    int64_t coarse[3], to[3];
+    const int class_ = gsw_seam_class(l, at, coarse);
+    for (int subset = 0; subset < (injection && class_ != 0 ? 0 : GSW_CLASSES); subset++)
+        if (!(subset & ~class_) && gsw_seam_target(l, coarse, subset, to) != GSW_OUTSIDE)
+            add_entry(row, gsw_seam_row_in(l->m, to), gsw_seam_weight(l, 0, at, subset));
+}
+
+/* The row of R for a coarse point. */
+static void restriction_row(const gsw_seam_level *l, int injection, const int64_t at[3],
+                            sparse_row *row) {
+    for (int32_t slot = 0; slot < GSW_SLOTS; slot++) {
+        if (injection && slot != GSW_SLOT_CENTER)
+            continue;
+        const gsw_seam_share share = gsw_seam_share_of(l, at, slot);
+        if (share.where != GSW_OUTSIDE)
+            add_entry(row, gsw_seam_row_in(l->n, share.at), share.weight);
     }
 }
 
-static void row_of(const gsw_transfer *t, gsw_multigrid_part part, const host_arrays *host,
-                   gsw_dtype type, int64_t number, sparse_row *row) {
-    const gsw_grid *g = part == GSW_MULTIGRID_PROLONGATION ? &t->fine : &t->coarse;
-    const int64_t at[3] = {number % g->nx, number / g->nx % g->ny, number / g->nx / g->ny};
+static void row_of(const gsw_seam_level *l, int injection, gsw_multigrid_part part, int64_t number,
+                   sparse_row *row) {
+    const int64_t *n = part == GSW_MULTIGRID_PROLONGATION ? l->n : l->m;
+    const int64_t at[3] = {number % n[0], number / n[0] % n[1], number / n[0] / n[1]};
+    row->count = 0;
     if (part == GSW_MULTIGRID_PROLONGATION)
-        prolongation_row(t, host, type, at, row);
+        prolongation_row(l, injection, at, row);
     else
-        restriction_row(t, host, type, at, row);
+        restriction_row(l, injection, at, row);
+}
+
+/* The transfer with weights on the host. Free *across. */
+static gsw_status describe(gsw_context *context, const gsw_level *level, gsw_dtype type,
+                           const host_arrays *host, gsw_seam_level *made, double **across) {
+    const gsw_transfer *t = level->transfer;
+    const int64_t n[3] = {0, 0, 0};
+    gsw_wraps none = {.seam = gsw_seam_make(&t->fine, n, n)};
+    const gsw_wraps *w = gsw_wraps_of(&level->around);
+    *made = gsw_seam_level_of(t, &level->product, w ? w : &none, type);
+    for (int32_t i = 0; i < t->weights; i++)
+        for (int which = 0; which < 2; which++)
+            made->weights[which][i] = (void *)(uintptr_t)host->values[i];
+    const size_t values = (size_t)(GSW_CLASSES * made->across.count);
+    if (values == 0)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_alloc(context, 2 * values, sizeof **across, "weights", (void **)across));
+    for (int which = 0; which < 2; which++) {
+        made->weights_across[which] = *across + (size_t)which * values;
+        GSW_TRY(context->ops->memory->download(context, made->weights_across[which],
+                                               level->seam->weights_across[which],
+                                               values * sizeof **across));
+    }
+    return GSW_SUCCESS;
 }
 
 static gsw_status extract_transfer(gsw_context *context, const gsw_multigrid *mg, int number,
@@ -103,18 +110,20 @@ static gsw_status extract_transfer(gsw_context *context, const gsw_multigrid *mg
     const int64_t rows =
         part == GSW_MULTIGRID_PROLONGATION ? level->points : mg->level[number + 1]->points;
     host_arrays host = {0};
+    gsw_seam_level tables;
     int64_t *row_ptr = NULL, *columns = NULL;
-    double *values = NULL;
+    double *values = NULL, *across = NULL;
     sparse_row row;
     gsw_status status;
     GSW_TRY_GOTO(bring(context, arrays, t->weights, mg->level[number + 1]->points, type, &host),
                  cleanup);
+    GSW_TRY_GOTO(describe(context, level, type, &host, &tables, &across), cleanup);
     GSW_TRY_GOTO(
         gsw_alloc(context, (size_t)rows + 1, sizeof *row_ptr, "row pointers", (void **)&row_ptr),
         cleanup);
     row_ptr[0] = 0;
     for (int64_t i = 0; i < rows; i++) {
-        row_of(t, part, &host, type, i, &row);
+        row_of(&tables, t->injection, part, i, &row);
         row_ptr[i + 1] = row_ptr[i] + row.count;
     }
     GSW_TRY_GOTO(
@@ -124,7 +133,7 @@ static gsw_status extract_transfer(gsw_context *context, const gsw_multigrid *mg
         gsw_alloc(context, (size_t)row_ptr[rows], sizeof *values, "values", (void **)&values),
         cleanup);
     for (int64_t i = 0; i < rows; i++) {
-        row_of(t, part, &host, type, i, &row);
+        row_of(&tables, t->injection, part, i, &row);
         memcpy(columns + row_ptr[i], row.column, (size_t)row.count * sizeof *columns);
         memcpy(values + row_ptr[i], row.value, (size_t)row.count * sizeof *values);
     }
@@ -135,6 +144,7 @@ static gsw_status extract_transfer(gsw_context *context, const gsw_multigrid *mg
                      .values = values,
                      .index_type = GSW_I64,
                      .value_type = GSW_F64};
+    free(across);
     free(host.block);
     return GSW_SUCCESS;
 
@@ -142,7 +152,28 @@ cleanup:
     free(values);
     free(columns);
     free(row_ptr);
+    free(across);
     free(host.block);
+    return status;
+}
+
+/* Puts the couplings around a periodic grid to their places in arrays on the host. */
+static gsw_status put_around(gsw_context *context, const gsw_wrapped *around,
+                             const host_arrays *host) {
+    gsw_wraps w = around->wraps;
+    gsw_wraps_arrays to;
+    void *block = NULL;
+    if (around->block == NULL)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_alloc(context, (size_t)around->bytes, 1, "couplings around a grid", &block));
+    w.values = block;
+    const gsw_status status =
+        context->ops->memory->download(context, block, around->block, (size_t)around->bytes);
+    for (int32_t e = 0; e < w.count; e++)
+        to.values[e] = (double *)(uintptr_t)host->values[e];
+    for (int64_t k = 0; k < w.seam.count && status == GSW_SUCCESS; k++)
+        gsw_wraps_move_row(&w, &to, 0, k);
+    free(block);
     return status;
 }
 
@@ -153,8 +184,10 @@ static gsw_status extract_matrix(gsw_context *context, const gsw_level *level, g
     gsw_status status;
     GSW_TRY_GOTO(bring(context, &level->setup, view.stencil.count, level->points, GSW_F64, &host),
                  cleanup);
+    GSW_TRY_GOTO(put_around(context, &level->around, &host), cleanup);
     view.array = array;
     view.array.values = host.values;
+    view.grid.periodic = level->around.wraps.periodic;
     status = gsw_matrix_to_csr(context, &view, GSW_FULL, GSW_I64, csr);
 cleanup:
     free(host.block);

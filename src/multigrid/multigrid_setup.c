@@ -10,6 +10,7 @@
 #include "common/stencils.h"
 #include "sweep/packed.h"
 #include "shared_level.h"
+#include "wrapped_level.h"
 #include "core/reserve.h"
 #include "matrix/stencil_facts.h"
 
@@ -170,6 +171,7 @@ static gsw_status open_transfer(gsw_multigrid *mg, gsw_level *level, int axes) {
     if (gsw_level_is_shared(level))
         return gsw_shared_open_product(mg, level);
     GSW_TRY(gsw_grid_points(&t->coarse, &coarse->points));
+    GSW_TRY(gsw_wrapped_open_transfer(mg, level, coarse));
     GSW_TRY(gsw_level_alloc_matrix(context, &t->coarse, &t->coarse_stencil, coarse->points,
                                    mg->symmetric && !t->injection, GSW_F64, &coarse->bytes,
                                    &coarse->setup));
@@ -211,17 +213,20 @@ static gsw_status fill_transfer(gsw_multigrid *mg, gsw_level *level, gsw_level *
                            (double *const *)coarse->setup.values);
     GSW_TRY(ops->interpolate(context, level->transfer, &level->matrix, GSW_ROWS_OF_MATRIX, type,
                              level->prolongation.values, &level->degenerate));
+    GSW_TRY(gsw_wrapped_weigh(mg, level, 0, GSW_ROWS_OF_MATRIX));
     if (!mg->symmetric) {
         int64_t degenerate;
-        GSW_TRY(ops->interpolate(context, level->transfer, &level->matrix,
-                                 level->survey.isolated ? GSW_ROWS_OF_SYMMETRIC_PART_CUT
-                                                        : GSW_ROWS_OF_SYMMETRIC_PART,
-                                 type, level->restriction.values, &degenerate));
+        const gsw_rows rows =
+            level->survey.isolated ? GSW_ROWS_OF_SYMMETRIC_PART_CUT : GSW_ROWS_OF_SYMMETRIC_PART;
+        GSW_TRY(ops->interpolate(context, level->transfer, &level->matrix, rows, type,
+                                 level->restriction.values, &degenerate));
+        GSW_TRY(gsw_wrapped_weigh(mg, level, 1, rows));
         level->degenerate += degenerate;
     }
     own_arrays(to, level->transfer->coarse_stencil.count, own);
     GSW_TRY(ops->triple(context, level->transfer, &level->matrix, type, level->prolongation.values,
                         level->restriction.values, (double *const *)own));
+    GSW_TRY(gsw_wrapped_triple(mg, level, coarse));
     return gsw_level_is_shared(level) ? gsw_shared_take_product(level, coarse) : GSW_SUCCESS;
 }
 
@@ -242,21 +247,26 @@ static gsw_status open_direct(gsw_multigrid *mg, gsw_level *level) {
 static gsw_status take_matrix(gsw_multigrid *mg, gsw_level *level, const gsw_matrix *given) {
     const gsw_matrix *matrix = &mg->squeezed.matrix;
     gsw_squeeze(given, &mg->squeezed);
+    GSW_TRY(gsw_wrapped_take(mg->context, matrix, &level->around));
     if (gsw_matrix_is_arrays(matrix) && !matrix->active) {
         level->matrix = *matrix;
+        level->matrix.grid.periodic = 0;
         return GSW_SUCCESS;
     }
+    gsw_matrix box = gsw_matrix_of_box(matrix);
     if (!level->setup.block)
-        GSW_TRY(gsw_level_alloc_arrays(mg->context, matrix->stencil.count, level->points, 0,
-                                       GSW_F64, &level->bytes, &level->setup));
+        GSW_TRY(gsw_level_alloc_arrays(mg->context, box.stencil.count, level->points, 0, GSW_F64,
+                                       &level->bytes, &level->setup));
     level->matrix =
-        view_of(&matrix->grid, &matrix->stencil, GSW_F64, (const void *const *)level->setup.values);
-    GSW_TRY(mg->context->ops->multigrid->copy_arrays(mg->context, matrix, GSW_F64,
-                                                     level->setup.values));
+        view_of(&box.grid, &box.stencil, GSW_F64, (const void *const *)level->setup.values);
+    GSW_TRY(gsw_wrapped_copy_box(mg->context, matrix, GSW_F64, level->setup.values));
     if (!matrix->active)
         return GSW_SUCCESS;
     GSW_TRY(gsw_masked_take_mask(mg->context, matrix, &mg->masked));
-    return gsw_masked_extend(mg->context, matrix, (double *const *)level->setup.values);
+    box.active = matrix->active;
+    box.grid.periodic = matrix->grid.periodic;
+    return gsw_masked_extend(mg->context, &box, &level->around,
+                             (double *const *)level->setup.values);
 }
 
 /* Takes the present values of a level of several processes. */
@@ -312,8 +322,8 @@ static gsw_status survey(const gsw_multigrid *mg, const gsw_level *level, int mi
                          gsw_survey *found) {
     if (gsw_level_is_shared(level))
         return gsw_distributed_survey(&level->shared->rows, mirror, found);
-    const gsw_status status =
-        mg->context->ops->multigrid->survey(mg->context, &level->matrix, NULL, mirror, found);
+    const gsw_status status = mg->context->ops->multigrid->survey(
+        mg->context, &level->matrix, NULL, gsw_wraps_of(&level->around), mirror, found);
     return level->shared ? agree(mg, status) : status;
 }
 
@@ -352,7 +362,8 @@ static gsw_status survey_level(gsw_multigrid *mg, int number) {
 static gsw_status fill_level(gsw_multigrid *mg, int number) {
     gsw_level *level = mg->level[number], *next = mg->level[number + 1];
     if (level->inverse)
-        return mg->context->ops->multigrid->dense_invert(mg->context, &level->matrix, mg->singular,
+        return mg->context->ops->multigrid->dense_invert(mg->context, &level->matrix,
+                                                         gsw_wraps_of(&level->around), mg->singular,
                                                          level->inverse, level->dense_work);
     if (level->transfer) {
         const gsw_status status = fill_transfer(mg, level, next);
@@ -516,6 +527,7 @@ void gsw_multigrid_clear(gsw_multigrid *mg) {
     for (int number = mg->levels - 1; number >= 0; number--) {
         gsw_level *level = mg->level[number];
         free_vectors(mg, level);
+        gsw_wrapped_close_level(mg, level);
         gsw_smoother_close(mg, level);
         gsw_unreserve(context, level->probe);
         gsw_unreserve(context, level->dense_work);

@@ -4,6 +4,7 @@
 #include "contract/allocate.h"
 #include "sweep/packed.h"
 #include "shared_level.h"
+#include "wrapped_level.h"
 #include "core/quiet.h"
 #include "core/reserve.h"
 #include "matrix/stencil_facts.h"
@@ -56,6 +57,7 @@ gsw_status gsw_smoother_open_vectors(gsw_multigrid *mg, gsw_level *level) {
     const size_t size = gsw_dtype_size(mg->options.cycle_type);
     if (gsw_level_is_shared(level))
         return gsw_shared_open_vectors(mg, level);
+    GSW_TRY(gsw_wrapped_open_vectors(mg, level));
     if (needs_residual(mg, level) && level->residual == NULL)
         GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, size, &level->bytes,
                                     &level->residual));
@@ -75,10 +77,13 @@ gsw_status gsw_smoother_open_loop(gsw_multigrid *mg, gsw_level *level) {
     const gsw_relax_options options = {.method = chebyshev ? GSW_RELAX_CHEBYSHEV : GSW_RELAX_JACOBI,
                                        .weight = GSW_JACOBI_WEIGHT};
     GSW_TRY(gsw_relax_loop_open(context, &level->product, &options,
-                                chebyshev                     ? GSW_CHEBYSHEV_DEGREE
+                                gsw_level_is_wrapped(level)   ? 1
+                                : chebyshev                   ? GSW_CHEBYSHEV_DEGREE
                                 : most > GSW_RELAX_HEIGHT_MAX ? GSW_RELAX_HEIGHT_MAX
                                                               : most,
                                 loop));
+    loop->around = gsw_level_is_wrapped(level) ? &level->around : NULL;
+    loop->sheared = level->sheared;
     if (loop->tile.work_bytes > mg->tiles_bytes) { /* one level at a time uses it */
         free(mg->tiles);
         mg->tiles = NULL;
@@ -199,8 +204,10 @@ static gsw_status multiply(void *user, const void *x, void *y) {
     const tried_level *t = user;
     if (gsw_level_is_shared(t->level))
         return gsw_distributed_matrix_multiply(t->level->shared->own, x, y);
-    return t->mg->context->ops->matrix->spmv(t->mg->context, &t->level->product,
-                                             t->mg->options.cycle_type, NULL, x, y);
+    const gsw_dtype type = t->mg->options.cycle_type;
+    gsw_context *context = t->mg->context;
+    GSW_TRY(context->ops->matrix->spmv(context, &t->level->product, type, NULL, x, y));
+    return gsw_wrapped_multiply(context, &t->level->around, type, 1, x, y);
 }
 
 static gsw_status apply(void *user, const void *r, void *x) {

@@ -11,6 +11,7 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "core/reserve.h"
+#include "geometry/seam.h"
 
 static int64_t find_root(int64_t *parent, int64_t at) {
     while (parent[at] != at) {
@@ -29,7 +30,7 @@ static void join(int64_t *parent, int64_t a, int64_t b) {
         parent[a] = b;
 }
 
-/* Joins each active point with its active neighbours before it. */
+/* Joins each active point with its active neighbours. */
 static void join_all(const gsw_matrix *matrix, const uint8_t *active, int64_t *parent) {
     const gsw_grid *g = &matrix->grid;
     int64_t row = 0;
@@ -38,10 +39,10 @@ static void join_all(const gsw_matrix *matrix, const uint8_t *active, int64_t *p
             for (int64_t x = 0; x < g->nx; x++, row++) {
                 for (int32_t e = 0; e < matrix->stencil.count && active[row]; e++) {
                     const gsw_offset o = matrix->stencil.offsets[e];
-                    const int64_t u = x + o.dx, v = y + o.dy, w = z + o.dz;
-                    if (u < 0 || u >= g->nx || v < 0 || v >= g->ny || w < 0 || w >= g->nz)
+                    int64_t to[3] = {x + o.dx, y + o.dy, z + o.dz};
+                    if (!gsw_grid_take_in(g, to))
                         continue;
-                    const int64_t other = gsw_grid_row(g, u, v, w);
+                    const int64_t other = gsw_grid_row(g, to[0], to[1], to[2]);
                     if (active[other] && other != row)
                         join(parent, row, other);
                 }

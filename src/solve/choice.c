@@ -137,8 +137,8 @@ gsw_status gsw_choice_survey(gsw_context *context, const gsw_matrix *matrix, gsw
     if (gsw_partition_of(matrix) != NULL)
         return survey_shared(matrix, survey);
     GSW_TRY(gsw_probe_take(context, matrix, &taken));
-    const gsw_status status =
-        context->ops->multigrid->survey(context, &taken.view, NULL, 1, survey);
+    const gsw_status status = context->ops->multigrid->survey(
+        context, &taken.view, NULL, gsw_wraps_of(&taken.around), 1, survey);
     gsw_probe_release(context, &taken);
     return status;
 }
@@ -222,11 +222,19 @@ static void explain(search *s, gsw_reason reason) {
 
 /* ---- the decision ---- */
 
+/* The stencil that sweeps and cycles see. */
+static gsw_stencil near_of(const gsw_matrix *matrix) {
+    gsw_stencil near;
+    gsw_stencil_near(matrix, &near, NULL);
+    return near;
+}
+
 /* Whether sweeps cost more than they save. A sweep of couplings that reach 20 points along y took
  * twice the time a point, and of those that join both ends of a periodic axis of 200 points 50
  * times. Along x any reach is cheap. Jacobi takes 2.3 times the iterations, of half the cost. */
-static int sweeps_are_dear(const gsw_stencil *stencil) {
+static int sweeps_are_dear(const gsw_matrix *matrix) {
     enum { CHEAP_REACH = 8 };
+    const gsw_stencil near = near_of(matrix), *stencil = &near;
     for (int32_t e = 0; e < stencil->count; e++)
         if (abs(stencil->offsets[e].dy) > CHEAP_REACH || abs(stencil->offsets[e].dz) > CHEAP_REACH)
             return 1;
@@ -247,7 +255,8 @@ static gsw_reason first_sight(search *s, int64_t points, const gsw_survey *surve
     }
     if (survey->bad_row >= 0)
         return GSW_REASON_DIAGONAL;
-    if (gsw_stencil_beyond(&s->matrix->stencil, GSW_LUMPED_RADIUS) != NULL)
+    const gsw_stencil near = near_of(s->matrix);
+    if (gsw_stencil_beyond(&near, GSW_LUMPED_RADIUS) != NULL)
         return GSW_REASON_REACH;
     if (points < POINTS_LEAST)
         return GSW_REASON_POINTS;
@@ -265,11 +274,12 @@ static int is_indefinite(const gsw_choice *choice, double energy) {
 
 /* Whether factors and cycles are dear beside CG with Jacobi: couplings reach past neighbours. */
 static int favours_jacobi(const search *s) {
-    return s->choice->method == GSW_CG && gsw_stencil_beyond(&s->matrix->stencil, 1) != NULL;
+    const gsw_stencil near = near_of(s->matrix);
+    return s->choice->method == GSW_CG && gsw_stencil_beyond(&near, 1) != NULL;
 }
 
 static int has_many_offsets(const gsw_matrix *matrix) {
-    return matrix->stencil.count > OFFSETS_FEW;
+    return near_of(matrix).count > OFFSETS_FEW;
 }
 
 /* Cycles work line by line. With nx = 2 to 316 points along x one took the time of 1.5 (1 + 32 /
@@ -432,7 +442,7 @@ static gsw_status decide(search *s, int64_t points, const gsw_survey *survey) {
     gsw_reason reason = first_sight(s, points, survey);
     if (overlaps(s))
         s->choice->method = GSW_BICGSTAB;
-    if (sweeps_are_dear(&s->matrix->stencil) && survey->bad_row < 0)
+    if (sweeps_are_dear(s->matrix) && survey->bad_row < 0)
         s->choice->kind = GSW_JACOBI;
     if (reason == GSW_REASON_MULTIGRID)
         GSW_TRY(probe_both(s, survey, &reason));

@@ -5,11 +5,14 @@
 #include <gridsweep/preconditioner.h>
 #include <gridsweep/operator.h>
 #include "contract/multigrid_ops.h"
+#include "matrix/wrapped.h"
 
-/* A matrix as stencil arrays: the caller's own, or a copy of a CSR in the backend's memory. */
+/* A matrix as stencil arrays of the box: the caller's own, or a copy of a CSR in the backend's
+ * memory. */
 typedef struct gsw_probe_matrix {
     gsw_matrix view;
-    double *block; /* NULL: nothing was copied */
+    double *block;      /* NULL: nothing was copied */
+    gsw_wrapped around; /* couplings around the grid, which do not count in the view */
     const void *values[GSW_STENCIL_MAX];
 } gsw_probe_matrix;
 

@@ -36,36 +36,68 @@ static void forget_mask(gsw_factor *factor) {
     factor->masked = NULL;
 }
 
+/* Whether a factor is one of the matrix without the couplings around a periodic grid. */
+static int is_of_box(gsw_factor_kind kind) {
+    return kind != GSW_FACTOR_LOWER && kind != GSW_FACTOR_UPPER && kind != GSW_FACTOR_LU;
+}
+
 /* A matrix as its factor is opened for: the copy of one with a mask has all values. */
-static gsw_matrix opened_for(const gsw_matrix *matrix) {
+static gsw_matrix opened_for(const gsw_matrix *matrix, gsw_factor_kind kind) {
     gsw_matrix opened = *matrix;
+    if (matrix->grid.periodic && matrix->format == GSW_FORMAT_CSR && is_of_box(kind))
+        return gsw_matrix_of_box(matrix);
+    opened.grid.periodic = 0;
     if (matrix->active)
         opened.array.repeat = GSW_REPEAT_NONE;
     return opened;
+}
+
+/* The status of a matrix that a factor of that kind does not take. */
+static gsw_status check_kind(gsw_context *context, const gsw_matrix *matrix, gsw_factor_kind kind) {
+    GSW_TRY(gsw_matrix_check(context, matrix));
+    return is_of_box(kind) ? GSW_SUCCESS : gsw_wrapped_check_exact(context, matrix);
+}
+
+/* Takes the values of a matrix without a mask. */
+static gsw_status take_box(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
+                           const gsw_matrix *upper) {
+    gsw_masked masked = {0};
+    gsw_matrix plain;
+    gsw_status status =
+        gsw_masked_take(context, matrix, is_of_box(factor->options.kind), &masked, &plain);
+    if (status == GSW_SUCCESS)
+        status = gsw_packed_take(context, factor, &plain, upper);
+    gsw_masked_close(context, &masked);
+    return status;
 }
 
 /* Takes the values of matrices, without their inactive points, and the mask of the first one. What
  * is refused leaves the factor as it was. */
 static gsw_status take(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                        const gsw_matrix *upper) {
+    const gsw_factor_kind kind = factor->options.kind;
     gsw_masked of_upper = {0};
     gsw_matrix plain, plain_upper;
-    const gsw_matrix seen = opened_for(matrix);
-    GSW_TRY(gsw_packed_check(context, factor, &seen, upper));
+    const gsw_matrix seen = opened_for(matrix, kind);
+    if (upper) {
+        plain_upper = opened_for(upper, kind);
+        plain_upper.active = NULL;
+    }
+    GSW_TRY(gsw_packed_check(context, factor, &seen, upper ? &plain_upper : NULL));
     factor->usable = 0; /* from here on the mask may be another one than that of its values */
     if (!matrix->active) {
         forget_mask(factor);
-        return gsw_packed_take(context, factor, matrix, upper);
+        return take_box(context, factor, matrix, upper ? &plain_upper : NULL);
     }
     if (!factor->masked) {
         GSW_TRY(gsw_alloc(context, 1, sizeof *factor->masked, "a mask", (void **)&factor->masked));
         *factor->masked = (gsw_masked){0};
     }
-    gsw_status status = gsw_masked_take(context, matrix, factor->masked, &plain);
+    gsw_status status = gsw_masked_take(context, matrix, is_of_box(kind), factor->masked, &plain);
     if (status == GSW_SUCCESS && upper) {
         gsw_matrix given = *upper;
         given.active = matrix->active;
-        status = gsw_masked_take(context, &given, &of_upper, &plain_upper);
+        status = gsw_masked_take(context, &given, is_of_box(kind), &of_upper, &plain_upper);
     }
     if (status == GSW_SUCCESS)
         status = gsw_packed_take(context, factor, &plain, upper ? &plain_upper : NULL);
@@ -96,10 +128,12 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
                          const gsw_factor_options *options, gsw_factor **factor) {
     gsw_factor *made = NULL;
     if (upper) {
-        GSW_TRY(gsw_matrix_check(context, upper));
+        GSW_TRY(check_kind(context, upper, options->kind));
         GSW_TRY(gsw_matrix_check_place(context, upper));
     }
-    const gsw_matrix opened = opened_for(matrix);
+    GSW_TRY(check_kind(context, matrix, options->kind));
+    GSW_TRY(gsw_matrix_check_place(context, matrix));
+    const gsw_matrix opened = opened_for(matrix, options->kind);
     GSW_TRY(gsw_packed_open(context, &opened, options, 0, &made));
     const gsw_status status = take(context, made, matrix, upper);
     if (status == GSW_SUCCESS)
@@ -233,7 +267,11 @@ gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const g
     GSW_REQUIRE(context, factor->context == context, "factor belongs to another context");
     if (factor->shared)
         return refactor_shared(context, factor, matrix);
-    GSW_TRY(gsw_factor_check_system(context, factor, matrix, "matrix"));
+    GSW_REQUIRE(context, matrix, "matrix is NULL");
+    GSW_TRY(check_kind(context, matrix, factor->options.kind));
+    GSW_TRY(gsw_matrix_check_place(context, matrix));
+    const gsw_matrix seen = opened_for(matrix, factor->options.kind);
+    GSW_TRY(gsw_factor_check_system(context, factor, &seen, "matrix"));
     return take(context, factor, matrix, upper);
 }
 

@@ -23,9 +23,11 @@ GSW_ENDS_WITH(gsw_relax_info, work_bytes);
 
 struct gsw_relax {
     gsw_context *context; /* its creator */
-    gsw_matrix matrix;    /* stencil arrays in fp64, all there */
-    gsw_format format;    /* of the matrix that was given, */
-    gsw_dtype type;       /* and its values' type */
+    gsw_grid grid;        /* of the matrix that was given, */
+    gsw_stencil stencil;
+    gsw_matrix matrix; /* on its box: stencil arrays in fp64, all there */
+    gsw_format format; /* of the matrix that was given, */
+    gsw_dtype type;    /* and its values' type */
     const void *arrays[GSW_STENCIL_MAX];
     void *copies; /* what the arrays point to; NULL: the user's arrays */
     int usable;
@@ -34,6 +36,7 @@ struct gsw_relax {
     double *masked_b;      /* room for b without inactive points; NULL: there was no mask */
     gsw_squeezed squeezed; /* the matrix as the loop has it */
     gsw_relax_loop loop;
+    void *sheared;      /* on a periodic grid: the loop's b - W x */
     double *other;      /* x of every second pass */
     void *direction[2]; /* Chebyshev's p, likewise; else NULL */
     void *work;         /* the passes'; NULL: they need none */
@@ -95,6 +98,23 @@ static int can_view(const gsw_matrix *matrix) {
     return matrix->active == NULL && gsw_matrix_has_f64_arrays(matrix);
 }
 
+/* Takes the couplings around a periodic grid. */
+static gsw_status take_around(gsw_relax *relax, const gsw_matrix *matrix) {
+    gsw_context *context = relax->context;
+    gsw_wrapped *around = &relax->masked.around;
+    gsw_squeezed given = {.matrix = *matrix};
+    if (relax->matrix.grid.nx == 1)
+        gsw_squeeze(matrix, &given);
+    GSW_TRY(gsw_wrapped_take(context, &given.matrix, around));
+    if (around->block == NULL)
+        return GSW_SUCCESS;
+    if (matrix->active != NULL)
+        GSW_TRY(context->ops->wrap->cut(context, &around->wraps, relax->masked.active));
+    relax->loop.around = around;
+    relax->loop.sheared = relax->sheared;
+    return GSW_SUCCESS;
+}
+
 static gsw_status take_values(gsw_relax *relax, const gsw_matrix *matrix) {
     gsw_context *context = relax->context;
     const gsw_status status = check_diagonal(context, matrix);
@@ -103,21 +123,23 @@ static gsw_status take_values(gsw_relax *relax, const gsw_matrix *matrix) {
     GSW_TRY(status);
     relax->usable = 0;
     if (matrix->active == NULL)
-        gsw_masked_close(context, &relax->masked);
+        gsw_masked_drop_mask(context, &relax->masked);
     GSW_TRY(gsw_masked_take_mask(context, matrix, &relax->masked));
     if (matrix->active != NULL && relax->masked_b == NULL)
         GSW_TRY(gsw_reserve_vector(context, relax->points, &relax->masked_b));
     if (relax->copies) {
         void *const *arrays = (void *const *)(uintptr_t)relax->arrays;
-        GSW_TRY(context->ops->multigrid->copy_arrays(context, matrix, GSW_F64, arrays));
+        gsw_matrix cut = relax->matrix;
+        cut.active = matrix->active;
+        GSW_TRY(gsw_wrapped_copy_box(context, matrix, GSW_F64, arrays));
         if (matrix->active != NULL)
-            GSW_TRY(context->ops->mask->cut(context, matrix, GSW_F64, arrays));
+            GSW_TRY(context->ops->mask->cut(context, &cut, GSW_F64, arrays));
     } else {
         memcpy(relax->arrays, matrix->array.values,
                (size_t)matrix->stencil.count * sizeof relax->arrays[0]);
     }
     squeeze(relax); /* it copies pointers */
-    return GSW_SUCCESS;
+    return take_around(relax, matrix);
 }
 
 static gsw_status open_copies(gsw_relax *relax) {
@@ -135,6 +157,8 @@ static gsw_status open_copies(gsw_relax *relax) {
 static gsw_status open_vectors(gsw_relax *relax) {
     gsw_context *context = relax->context;
     const size_t points = (size_t)relax->points, size = sizeof(double);
+    if (relax->grid.periodic)
+        GSW_TRY(gsw_reserve_counted(context, points, size, &relax->bytes, &relax->sheared));
     const int vectors = relax->loop.options.method == GSW_RELAX_CHEBYSHEV ? 2 : 0;
     GSW_TRY(gsw_reserve_counted(context, points, size, &relax->bytes, (void **)&relax->other));
     for (int k = 0; k < vectors; k++)
@@ -166,11 +190,13 @@ gsw_status gsw_relax_create(gsw_context *context, const gsw_matrix *matrix,
     made->points = points;
     made->format = matrix->format;
     made->type = gsw_matrix_value_type(matrix);
-    made->matrix.grid = matrix->grid;
-    made->matrix.stencil = matrix->stencil;
-    made->matrix.format = GSW_FORMAT_STENCIL;
+    made->grid = matrix->grid;
+    made->stencil = matrix->stencil;
+    made->matrix = gsw_matrix_of_box(matrix);
     made->matrix.array = (gsw_stencil_array){.values = made->arrays, .value_type = GSW_F64};
     squeeze(made);
+    if (matrix->grid.periodic)
+        resolved.height = 1;
     GSW_TRY_GOTO(gsw_relax_loop_open(context, &made->squeezed.matrix, &resolved,
                                      GSW_RELAX_HEIGHT_MAX, &made->loop),
                  fail);
@@ -194,9 +220,9 @@ gsw_status gsw_relax_refactor(gsw_context *context, gsw_relax *relax, const gsw_
     GSW_REQUIRE(context, matrix, "matrix is NULL");
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(gsw_matrix_check_place(context, matrix));
-    GSW_REQUIRE(context, gsw_grid_is_same(&matrix->grid, &relax->matrix.grid),
+    GSW_REQUIRE(context, gsw_grid_is_same(&matrix->grid, &relax->grid),
                 "matrix: its grid is not the loop's");
-    GSW_REQUIRE(context, gsw_stencil_is_same(&matrix->stencil, &relax->matrix.stencil),
+    GSW_REQUIRE(context, gsw_stencil_is_same(&matrix->stencil, &relax->stencil),
                 "matrix: its stencil is not the loop's");
     GSW_REQUIRE(context,
                 matrix->format == relax->format && gsw_matrix_value_type(matrix) == relax->type,
@@ -219,6 +245,7 @@ void gsw_relax_destroy(gsw_relax *relax) {
     gsw_unreserve(relax->context, relax->other);
     gsw_unreserve(relax->context, relax->copies);
     gsw_unreserve(relax->context, relax->masked_b);
+    gsw_unreserve(relax->context, relax->sheared);
     gsw_masked_close(relax->context, &relax->masked);
     free(relax);
 }

@@ -41,18 +41,34 @@ void gsw_relax_next(const gsw_relax_options *options, gsw_relax_recurrence *at, 
     at->rho = next;
 }
 
+/* *right = b - W x, and b where there is no W. */
+static gsw_status shear(const gsw_relax_loop *loop, const void *b, const void *x,
+                        const void **right) {
+    const gsw_grid *g = &loop->matrix->grid;
+    const gsw_dtype type = gsw_matrix_value_type(loop->matrix);
+    if (loop->around == NULL)
+        return GSW_SUCCESS;
+    GSW_TRY(loop->context->ops->multigrid->combine(loop->context, type, g->nx * g->ny * g->nz, 1, b,
+                                                   0, loop->sheared));
+    *right = loop->sheared;
+    return gsw_wrapped_multiply(loop->context, loop->around, type, -1, x, loop->sheared);
+}
+
 gsw_status gsw_relax_loop_run(const gsw_relax_loop *loop, int32_t sweeps, int zero, const void *b,
                               void *const x[2], void *const p[2], void *work) {
     const gsw_relax_options *options = &loop->options;
     gsw_relax_recurrence at = gsw_relax_begin(options);
     const int32_t passes = gsw_relax_loop_passes(loop, sweeps);
     for (int32_t pass = 0; pass < passes; pass++) {
+        const void *right = b;
+        if (!(zero && pass == 0))
+            GSW_TRY(shear(loop, b, x[pass % 2], &right));
         const int32_t left = passes - pass, count = (sweeps - 1) / left + 1;
         gsw_relax_pass job = {.matrix = loop->matrix,
                               .tile = &loop->tile,
                               .sweeps = count,
                               .zero = zero && pass == 0,
-                              .b = b,
+                              .b = right,
                               .x = x[pass % 2],
                               .y = x[(pass + 1) % 2],
                               .p = p[pass % 2],

@@ -5,6 +5,7 @@
 
 #include <gridsweep/relax.h>
 
+#include "matrix/wrapped.h"
 #include "relax_model.h"
 
 typedef struct gsw_relax_loop {
@@ -13,6 +14,11 @@ typedef struct gsw_relax_loop {
     gsw_relax_options options; /* resolved; weight and interval may change between calls */
     gsw_relax_tile tile;       /* its work_bytes are those of `work` below */
     gsw_relax_cost cost;
+
+    /* On a periodic grid: W, with which a pass is one sweep on b - W x; NULL: there is none. And a
+     * vector for that. */
+    const gsw_wrapped *around;
+    void *sheared;
 } gsw_relax_loop;
 
 /* The factors of sweep after sweep: p = alpha D^-1 r + beta p, then x = x + p. Chebyshev's

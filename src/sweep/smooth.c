@@ -51,6 +51,7 @@ static gsw_status sweep_all(gsw_context *context, const gsw_matrix *matrix, gsw_
     GSW_TRY(gsw_masked_vector(context, masked, GSW_F64, n, x, x));
     for (int32_t sweep = zero_guess ? 1 : 0; sweep < sweeps; sweep++) {
         GSW_TRY(ops->matrix->spmv(context, matrix, GSW_F64, b, x, work));
+        GSW_TRY(gsw_wrapped_multiply(context, &masked->around, GSW_F64, -1, x, work));
         GSW_TRY(gsw_masked_vector(context, masked, GSW_F64, n, work, work));
         GSW_TRY(gsw_factor_solve(context, factor, 1, work, n, work, n));
         GSW_TRY(ops->vector->axpby(context, n, 1, work, 1, x));
@@ -63,7 +64,7 @@ gsw_status gsw_smooth(gsw_context *context, const gsw_matrix *matrix, gsw_factor
     gsw_masked masked = {0};
     gsw_matrix plain;
     GSW_TRY(check(context, matrix, factor, sweeps, b, x, work));
-    gsw_status status = gsw_masked_take(context, matrix, &masked, &plain);
+    gsw_status status = gsw_masked_take(context, matrix, 0, &masked, &plain);
     if (status == GSW_SUCCESS)
         status = sweep_all(context, &plain, factor, &masked, sweeps, zero_guess, b, x, work);
     gsw_masked_close(context, &masked);

@@ -90,7 +90,7 @@ static gsw_status solve_direct(gsw_context *context, const gsw_matrix *matrix,
     const gsw_quiet quiet = gsw_quiet_begin(context);
     gsw_masked masked = {0};
     gsw_matrix plain;
-    gsw_status status = gsw_masked_take(context, matrix, &masked, &plain);
+    gsw_status status = gsw_masked_take(context, matrix, 0, &masked, &plain);
     for (int64_t r = 0; r < count && status == GSW_SUCCESS; r++) {
         const void *from = (const char *)b + (size_t)(r * ldb) * size;
         void *to = (char *)x + (size_t)(r * ldx) * size;
@@ -118,6 +118,7 @@ gsw_status gsw_sptrsv(gsw_context *context, const gsw_matrix *matrix,
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(gsw_matrix_check_kind(context, matrix));
     GSW_TRY(check_options(context, matrix, &chosen));
+    GSW_TRY(gsw_wrapped_check_exact(context, matrix));
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
     GSW_TRY(gsw_check_vectors(context, points, chosen.vector_type, count, vectors, 2));
 

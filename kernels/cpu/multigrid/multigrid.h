@@ -26,8 +26,8 @@ typedef struct gsw_smooth_job {
 
 /* The kernels that are built for each instruction set; see multigrid_ops.h. */
 typedef struct gsw_cpu_multigrid {
-    void (*survey)(int threads, const gsw_matrix *matrix, const gsw_frame *own, int mirror,
-                   gsw_survey *survey);
+    void (*survey)(int threads, const gsw_matrix *matrix, const gsw_frame *own,
+                   const struct gsw_wraps *wraps, int mirror, gsw_survey *survey);
     int64_t (*interpolate)(int threads, const gsw_transfer *transfer, const gsw_matrix *matrix,
                            gsw_rows rows, gsw_dtype type, void *const *weights);
     void (*triple)(int threads, const gsw_transfer *transfer, const gsw_matrix *matrix,

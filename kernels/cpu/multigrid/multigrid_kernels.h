@@ -6,7 +6,8 @@
 #include "multigrid.h"
 
 void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, const gsw_frame *own,
-                                      int mirrored, gsw_survey *result);
+                                      const struct gsw_wraps *wraps, int mirrored,
+                                      gsw_survey *result);
 int64_t GSW_ISA_FN(gsw_multigrid_interpolate)(int threads, const gsw_transfer *t,
                                               const gsw_matrix *matrix, gsw_rows rows,
                                               gsw_dtype type, void *const *weights);

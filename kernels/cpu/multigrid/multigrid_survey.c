@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include "common/pivot.h"
+#include "common/wraps.h"
 #include "multigrid_blocks.h"
 #include "multigrid_kernels.h"
 
@@ -158,10 +159,27 @@ static void tally_block(const row_sums *r, int64_t from, int64_t count, tally *s
     sums->bad |= bad;
 }
 
-static void tally_span(const gsw_matrix *matrix, const int32_t *mirror, const span *rows,
-                       tally *sums) {
+/* Adds the couplings around a periodic grid. */
+static void add_around(const gsw_wraps *wraps, const span *rows, row_sums *r, tally *sums) {
+    for (int64_t l = 0; l < rows->count; l++) {
+        const int64_t at[3] = {rows->x + l, rows->y, rows->z};
+        if (gsw_seam_row(&wraps->seam, at) < 0)
+            continue;
+        const gsw_wraps_sums around = gsw_wraps_add_up(wraps, at, r->diagonal[l]);
+        r->size[l] += around.size;
+        r->total[l] += around.total;
+        for (int axis = 0; axis < 3; axis++)
+            r->axis[axis][l] += around.axis[axis];
+        sums->symmetric &= !around.asymmetric;
+    }
+}
+
+static void tally_span(const gsw_matrix *matrix, const gsw_wraps *wraps, const int32_t *mirror,
+                       const span *rows, tally *sums) {
     row_sums r;
     sum_rows(matrix, mirror, rows, &r, sums);
+    if (wraps)
+        add_around(wraps, rows, &r, sums);
     for (int64_t from = 0; from < rows->count; from += LANES)
         tally_block(&r, from, rows->count - from, sums);
     for (int64_t l = 0; sums->bad && l < rows->count && sums->bad_row < 0; l++)
@@ -170,7 +188,7 @@ static void tally_span(const gsw_matrix *matrix, const int32_t *mirror, const sp
 }
 
 void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, const gsw_frame *own,
-                                      int mirrored, gsw_survey *result) {
+                                      const gsw_wraps *wraps, int mirrored, gsw_survey *result) {
     const int64_t *n = own->n, *low = own->low;
     int32_t mirror[GSW_STENCIL_MAX];
     for (int32_t e = 0; e < matrix->stencil.count; e++)
@@ -186,7 +204,7 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, con
             const int64_t y = low[1] + line % n[1], z = low[2] + line / n[1];
             for (int64_t x = 0; x < n[0]; x += SPAN) {
                 const int64_t count = n[0] - x < SPAN ? n[0] - x : SPAN;
-                tally_span(matrix, mirror, &(span){low[0] + x, y, z, count}, &sums);
+                tally_span(matrix, wraps, mirror, &(span){low[0] + x, y, z, count}, &sums);
             }
         }
         part[p] = sums;

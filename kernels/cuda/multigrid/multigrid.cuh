@@ -12,7 +12,7 @@ gsw_status gsw_cuda_transfer_open(gsw_context *context, gsw_transfer *transfer);
 void gsw_cuda_transfer_close(gsw_context *context, gsw_transfer *transfer);
 
 gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *own,
-                           int mirror, gsw_survey *survey);
+                           const struct gsw_wraps *wraps, int mirror, gsw_survey *survey);
 gsw_status gsw_cuda_copy_arrays(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                                 void *const *arrays);
 gsw_status gsw_cuda_interpolate(gsw_context *context, const gsw_transfer *transfer,
@@ -49,8 +49,9 @@ int gsw_cuda_prefers_colors(const gsw_grid *grid, int64_t section);
 gsw_status gsw_cuda_color_sweep(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                                 int down, int zero, const void *b, void *x);
 
-gsw_status gsw_cuda_dense_invert(gsw_context *context, const gsw_matrix *matrix, int constants,
-                                 double *inverse, double *work);
+gsw_status gsw_cuda_dense_invert(gsw_context *context, const gsw_matrix *matrix,
+                                 const struct gsw_wraps *wraps, int constants, double *inverse,
+                                 double *work);
 gsw_status gsw_cuda_dense_apply(gsw_context *context, int64_t n, const double *inverse,
                                 gsw_dtype type, const void *b, void *x);
 

@@ -8,6 +8,7 @@
  * the matrix, with complete pivoting. The last squares are padded with ones on the diagonal. */
 #include <stdlib.h>
 
+#include "common/wraps.h"
 #include "cuda/device/launch.cuh"
 #include "multigrid_rows.cuh"
 extern "C" {
@@ -230,6 +231,14 @@ __global__ void __launch_bounds__(THREADS)
             row[r.row + distance_of(m, e)] += value_of<Value>(m, e, r.row);
 }
 
+/* Adds the couplings around a periodic grid. */
+__global__ void __launch_bounds__(THREADS)
+    fill_around(const __grid_constant__ gsw_wraps wraps, dense to) {
+    const int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    if (k < wraps.seam.count)
+        gsw_wraps_add_to_dense(&wraps, k, to.n, to.a);
+}
+
 /* With v the normalised constants and A v = 0: (A + shift v v^T)^-1 maps v to v / shift. Without
  * that part it is the inverse on the complement. */
 __global__ void __launch_bounds__(THREADS) remove_constants(dense m, workspace work) {
@@ -280,8 +289,9 @@ cleanup:
 
 } // namespace
 
-gsw_status gsw_cuda_dense_invert(gsw_context *context, const gsw_matrix *matrix, int constants,
-                                 double *inverse, double *work) {
+gsw_status gsw_cuda_dense_invert(gsw_context *context, const gsw_matrix *matrix,
+                                 const gsw_wraps *wraps, int constants, double *inverse,
+                                 double *work) {
     const gsw_grid *g = &matrix->grid;
     const int32_t n = (int32_t)(g->nx * g->ny * g->nz), squares = (n + SIDE - 1) / SIDE;
     const level_matrix m = level_matrix_of(matrix);
@@ -290,9 +300,12 @@ gsw_status gsw_cuda_dense_invert(gsw_context *context, const gsw_matrix *matrix,
     cudaStream_t stream = gsw_cuda_of(context)->stream;
     const auto begin_with = holds_f32(matrix) ? begin<float> : begin<double>;
     const auto fill_with = holds_f32(matrix) ? fill<float> : fill<double>;
+    const unsigned around = wraps ? (unsigned)((wraps->seam.count - 1) / THREADS + 1) : 0;
     int64_t failed;
     begin_with<<<1, THREADS, 0, stream>>>(m, n, space);
     fill_with<<<(unsigned)n, THREADS, 0, stream>>>(m, to, constants, space);
+    if (wraps)
+        fill_around<<<around, THREADS, 0, stream>>>(*wraps, to);
     for (int k = 0; k < squares; k++) {
         divide_row<<<(unsigned)squares, THREADS, 0, stream>>>(to, k, space);
         eliminate_column<<<dim3((unsigned)squares, (unsigned)squares), THREADS, 0, stream>>>(to, k,
@@ -302,6 +315,8 @@ gsw_status gsw_cuda_dense_invert(gsw_context *context, const gsw_matrix *matrix,
     GSW_TRY(context->ops->memory->download(context, &failed, space.failed, sizeof failed));
     if (failed) {
         fill_with<<<(unsigned)n, THREADS, 0, stream>>>(m, to, constants, space);
+        if (wraps)
+            fill_around<<<around, THREADS, 0, stream>>>(*wraps, to);
         GSW_TRY(invert_on_host(context, to));
     }
     if (constants)

@@ -5,6 +5,7 @@
 #include <float.h>
 
 #include "common/pivot.h"
+#include "common/wraps.h"
 #include "contract/row.h"
 #include "multigrid_rows.cuh"
 #include "cuda/device/sums.cuh"
@@ -54,8 +55,10 @@ struct mirrors {
     bool compare;
 };
 
-template <typename Value>
-__device__ void add_row(const level_matrix &m, const mirrors &mirror, int64_t row, tally &sum) {
+/* `wraps`: the couplings around a periodic grid, where `around` says that there are any. */
+template <typename Value, bool around>
+__device__ void add_row(const level_matrix &m, const mirrors &mirror, const gsw_wraps &wraps,
+                        int64_t row, tally &sum) {
     const level_row r = level_row_at(m, point_of(m, row));
     const double diagonal = entry_of<Value>(m, m.center, r);
     double size = 0, total = 0, along[3] = {0, 0, 0};
@@ -86,6 +89,16 @@ __device__ void add_row(const level_matrix &m, const mirrors &mirror, int64_t ro
             along[1] += m.dy[e] ? value[k] : 0;
             along[2] += m.dz[e] ? value[k] : 0;
         }
+    }
+    if (around) {
+        const point p = point_of(m, row);
+        const int64_t at[3] = {p.x, p.y, p.z};
+        const gsw_wraps_sums s = gsw_wraps_add_up(&wraps, at, diagonal);
+        size += s.size;
+        total += s.total;
+        for (int axis = 0; axis < 3; axis++)
+            along[axis] += s.axis[axis];
+        sum.asymmetric |= mirror.compare && s.asymmetric;
     }
     const double d = fabs(diagonal);
     if (!(d > 0 && d <= DBL_MAX) && row < sum.bad_row)
@@ -125,14 +138,15 @@ __device__ void join_block(tally &own) {
     own = of[0];
 }
 
-template <typename Value>
+template <typename Value, bool around>
 __global__ void __launch_bounds__(THREADS, 3)
     survey_rows(const __grid_constant__ level_matrix m, const __grid_constant__ mirrors mirror,
-                int64_t begin, int64_t end, tally *of_block) {
+                const __grid_constant__ gsw_wraps wraps, int64_t begin, int64_t end,
+                tally *of_block) {
     tally own = empty_tally();
     for (int64_t row = begin + (int64_t)blockIdx.x * THREADS + threadIdx.x; row < end;
          row += (int64_t)gridDim.x * THREADS)
-        add_row<Value>(m, mirror, row, own);
+        add_row<Value, around>(m, mirror, wraps, row, own);
     join_block(own);
     if (threadIdx.x == 0)
         of_block[blockIdx.x] = own;
@@ -284,7 +298,7 @@ gsw_status copy_from_csr(gsw_context *context, const gsw_matrix *matrix, int64_t
 } // namespace
 
 gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *own,
-                           int mirror, gsw_survey *survey) {
+                           const gsw_wraps *wraps, int mirror, gsw_survey *survey) {
     gsw_cuda *cuda = gsw_cuda_of(context);
     const gsw_grid *g = &matrix->grid;
     const int64_t rows = g->nx * g->ny * (own ? own->n[2] : g->nz);
@@ -296,9 +310,12 @@ gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, const
     for (int32_t e = 0; e < matrix->stencil.count; e++)
         image.of[e] = (int16_t)gsw_matrix_mirror(matrix, e);
     tally *of_block = reinterpret_cast<tally *>(cuda->partial), found;
-    const auto survey_all = holds_f32(matrix) ? survey_rows<float> : survey_rows<double>;
-    survey_all<<<(unsigned)blocks, THREADS, 0, cuda->stream>>>(level_matrix_of(matrix), image,
-                                                               begin, begin + rows, of_block);
+    const gsw_wraps none = {};
+    const auto survey_all =
+        wraps ? (holds_f32(matrix) ? survey_rows<float, true> : survey_rows<double, true>)
+              : (holds_f32(matrix) ? survey_rows<float, false> : survey_rows<double, false>);
+    survey_all<<<(unsigned)blocks, THREADS, 0, cuda->stream>>>(
+        level_matrix_of(matrix), image, wraps ? *wraps : none, begin, begin + rows, of_block);
     join_survey<<<1, THREADS, 0, cuda->stream>>>(blocks, of_block);
     GSW_TRY(gsw_cuda_check_launch(context, "surveying a matrix"));
     GSW_TRY(context->ops->memory->download(context, &found, of_block, sizeof found));

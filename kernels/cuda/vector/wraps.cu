@@ -1,0 +1,182 @@
+/* wraps.cu: periodic grids (common/wraps.h, common/seam_level.h), one thread for each row of a
+ * seam. */
+#include "cuda/device/launch.cuh"
+#include "cuda/vector/wraps.cuh"
+
+namespace {
+
+enum { THREADS = 128 };
+
+/* Rows of a seam, one after the other: for_rows(count, [&](int64_t k) { ... }). */
+template <typename Row> __device__ void for_rows(int64_t count, Row row) {
+    take_turn();
+    for (int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x; k < count;
+         k += (int64_t)gridDim.x * THREADS)
+        row(k);
+}
+
+template <typename... Parameters, typename... Arguments>
+gsw_status launch(gsw_context *context, int64_t count, void (*kernel)(Parameters...),
+                  Arguments... arguments) {
+    const int64_t blocks = (count + THREADS - 1) / THREADS, most = INT64_C(1) << 20;
+    if (count == 0)
+        return GSW_SUCCESS;
+    return gsw_cuda_check(context,
+                          launch_kernel(gsw_cuda_of(context), kernel,
+                                        static_cast<unsigned>(blocks < most ? blocks : most),
+                                        THREADS, 0, arguments...),
+                          "working around a periodic grid");
+}
+
+__global__ void __launch_bounds__(THREADS) place(const __grid_constant__ gsw_wraps w) {
+    for_rows(w.seam.count, [&](int64_t k) { gsw_wraps_place_row(&w, k); });
+}
+
+__global__ void __launch_bounds__(THREADS)
+    take(const __grid_constant__ gsw_wraps w, const __grid_constant__ gsw_wraps_source from) {
+    for_rows(w.seam.count, [&](int64_t k) { gsw_wraps_take_row(&w, &from, k); });
+}
+
+__global__ void __launch_bounds__(THREADS)
+    move(const __grid_constant__ gsw_wraps w, const __grid_constant__ gsw_wraps_arrays arrays,
+         int back) {
+    for_rows(w.seam.count, [&](int64_t k) { gsw_wraps_move_row(&w, &arrays, back, k); });
+}
+
+__global__ void __launch_bounds__(THREADS)
+    cut(const __grid_constant__ gsw_wraps w, const uint8_t *active) {
+    for_rows(w.seam.count, [&](int64_t k) { gsw_wraps_cut_row(&w, active, k); });
+}
+
+__global__ void __launch_bounds__(THREADS)
+    multiply(const __grid_constant__ gsw_wraps w, gsw_dtype type, double sign, const void *x,
+             void *y, double *saved) {
+    for_rows(w.seam.count,
+             [&](int64_t k) { gsw_wraps_add_product(&w, k, type, sign, x, y, saved); });
+}
+
+__global__ void __launch_bounds__(THREADS)
+    restore(int64_t count, const int64_t *row, gsw_dtype type, const double *saved, void *y) {
+    for_rows(count, [&](int64_t k) { gsw_value_put(y, type, row[k], saved[k]); });
+}
+
+__global__ void __launch_bounds__(THREADS)
+    weigh(const gsw_seam seam, const __grid_constant__ gsw_seam_level level, int which,
+          gsw_rows rows, int size) {
+    for_rows(seam.count, [&](int64_t k) {
+        int64_t at[3];
+        gsw_seam_point(&seam, k, at);
+        gsw_seam_weigh(&level, which, rows, size, at);
+    });
+}
+
+__global__ void __launch_bounds__(THREADS)
+    triple(const gsw_seam seam, const __grid_constant__ gsw_seam_level level) {
+    for_rows(seam.count, [&](int64_t k) {
+        int64_t at[3];
+        gsw_seam_point(&seam, k, at);
+        gsw_seam_multiply_row(&level, at);
+    });
+}
+
+__global__ void __launch_bounds__(THREADS)
+    place_restricted(const __grid_constant__ gsw_seam_level level) {
+    for_rows(level.restricted.count, [&](int64_t k) { gsw_seam_place_restricted(&level, k); });
+}
+
+__global__ void __launch_bounds__(THREADS)
+    place_across(const __grid_constant__ gsw_seam_level level) {
+    for_rows(level.across.count, [&](int64_t k) { gsw_seam_place_across(&level, k); });
+}
+
+/* residual = -W x */
+__global__ void __launch_bounds__(THREADS)
+    find_around(const __grid_constant__ gsw_wraps w, gsw_dtype type, const void *x,
+                double *residual) {
+    for_rows(w.seam.count, [&](int64_t k) { residual[k] = -gsw_wraps_product(&w, k, type, x); });
+}
+
+__global__ void __launch_bounds__(THREADS)
+    find_across(const __grid_constant__ gsw_seam_level level, const void *b, const void *x,
+                double *residual) {
+    for_rows(level.across.count, [&](int64_t k) {
+        residual[level.wraps.count + k] = gsw_seam_residual(&level, k, b, x, residual);
+    });
+}
+
+__global__ void __launch_bounds__(THREADS)
+    restrict_points(const __grid_constant__ gsw_seam_level level, const double *residual,
+                    void *to) {
+    for_rows(level.restricted.count,
+             [&](int64_t k) { gsw_seam_restrict_point(&level, k, residual, to); });
+}
+
+__global__ void __launch_bounds__(THREADS)
+    prolong(const __grid_constant__ gsw_seam_level level, const void *from, void *to) {
+    for_rows(level.across.count, [&](int64_t k) { gsw_seam_prolong_point(&level, k, from, to); });
+}
+
+} // namespace
+
+gsw_status gsw_cuda_wraps_open(gsw_context *context, const gsw_wraps *wraps) {
+    return launch(context, wraps->seam.count, place, *wraps);
+}
+
+gsw_status gsw_cuda_wraps_take(gsw_context *context, const gsw_matrix *matrix,
+                               const gsw_wraps *wraps) {
+    return launch(context, wraps->seam.count, take, *wraps, gsw_wraps_source_of(matrix));
+}
+
+gsw_status gsw_cuda_wraps_move(gsw_context *context, const gsw_wraps *wraps, double *const *arrays,
+                               int back) {
+    gsw_wraps_arrays to = {};
+    for (int32_t e = 0; e < wraps->count; e++)
+        to.values[e] = arrays[e];
+    return launch(context, wraps->seam.count, move, *wraps, to, back);
+}
+
+gsw_status gsw_cuda_wraps_cut(gsw_context *context, const gsw_wraps *wraps, const uint8_t *active) {
+    return launch(context, wraps->seam.count, cut, *wraps, active);
+}
+
+gsw_status gsw_cuda_wraps_multiply(gsw_context *context, const gsw_wraps *wraps, gsw_dtype type,
+                                   double sign, const void *x, void *y, double *saved) {
+    return launch(context, wraps->seam.count, multiply, *wraps, type, sign, x, y, saved);
+}
+
+gsw_status gsw_cuda_wraps_restore(gsw_context *context, const gsw_wraps *wraps, gsw_dtype type,
+                                  const double *saved, void *y) {
+    const int64_t *row = wraps->row;
+    return launch(context, wraps->seam.count, restore, wraps->seam.count, row, type, saved, y);
+}
+
+gsw_status gsw_cuda_seam_weigh(gsw_context *context, const gsw_seam *seam,
+                               const gsw_seam_level *level, int which, gsw_rows rows) {
+    for (int size = 1; size <= 3; size++)
+        GSW_TRY(launch(context, seam->count, weigh, *seam, *level, which, rows, size));
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_cuda_seam_triple(gsw_context *context, const gsw_seam *seam,
+                                const gsw_seam_level *level) {
+    return launch(context, seam->count, triple, *seam, *level);
+}
+
+gsw_status gsw_cuda_seam_prepare(gsw_context *context, const gsw_seam_level *level) {
+    GSW_TRY(launch(context, level->restricted.count, place_restricted, *level));
+    return launch(context, level->across.count, place_across, *level);
+}
+
+gsw_status gsw_cuda_seam_restrict(gsw_context *context, const gsw_wraps *wraps,
+                                  const gsw_seam_level *level, const void *b, const void *x,
+                                  double *residual, void *to) {
+    const double *found = residual;
+    GSW_TRY(launch(context, wraps->seam.count, find_around, *wraps, level->type, x, residual));
+    GSW_TRY(launch(context, level->across.count, find_across, *level, b, x, residual));
+    return launch(context, level->restricted.count, restrict_points, *level, found, to);
+}
+
+gsw_status gsw_cuda_seam_prolong(gsw_context *context, const gsw_seam_level *level,
+                                 const void *from, void *to) {
+    return launch(context, level->across.count, prolong, *level, from, to);
+}

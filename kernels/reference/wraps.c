@@ -1,0 +1,125 @@
+/* wraps.c: periodic grids in host memory, row by row of the seam. The CPU has the same functions.
+ */
+#include "contract/context.h"
+#include "reference/host.h"
+
+/* Fewer rows are not worth waking the other threads. */
+enum { SERIAL_LIMIT = 2048 };
+
+static gsw_status host_open(gsw_context *context, const gsw_wraps *wraps) {
+#pragma omp parallel for num_threads(context->threads) if (wraps->seam.count > SERIAL_LIMIT)
+    for (int64_t k = 0; k < wraps->seam.count; k++)
+        gsw_wraps_place_row(wraps, k);
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_take(gsw_context *context, const gsw_matrix *matrix,
+                            const gsw_wraps *wraps) {
+    const gsw_wraps_source source = gsw_wraps_source_of(matrix);
+#pragma omp parallel for num_threads(context->threads) if (wraps->seam.count > SERIAL_LIMIT)
+    for (int64_t k = 0; k < wraps->seam.count; k++)
+        gsw_wraps_take_row(wraps, &source, k);
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_move(gsw_context *context, const gsw_wraps *wraps, double *const *arrays,
+                            int back) {
+    gsw_wraps_arrays to = {{NULL}};
+    for (int32_t e = 0; e < wraps->count; e++)
+        to.values[e] = arrays[e];
+#pragma omp parallel for num_threads(context->threads) if (wraps->seam.count > SERIAL_LIMIT)
+    for (int64_t k = 0; k < wraps->seam.count; k++)
+        gsw_wraps_move_row(wraps, &to, back, k);
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_cut(gsw_context *context, const gsw_wraps *wraps, const uint8_t *active) {
+#pragma omp parallel for num_threads(context->threads) if (wraps->seam.count > SERIAL_LIMIT)
+    for (int64_t k = 0; k < wraps->seam.count; k++)
+        gsw_wraps_cut_row(wraps, active, k);
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_multiply(gsw_context *context, const gsw_wraps *wraps, gsw_dtype type,
+                                double sign, const void *x, void *y, double *saved) {
+#pragma omp parallel for num_threads(context->threads) if (wraps->seam.count > SERIAL_LIMIT)
+    for (int64_t k = 0; k < wraps->seam.count; k++)
+        gsw_wraps_add_product(wraps, k, type, sign, x, y, saved);
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_restore(gsw_context *context, const gsw_wraps *wraps, gsw_dtype type,
+                               const double *saved, void *y) {
+#pragma omp parallel for num_threads(context->threads) if (wraps->seam.count > SERIAL_LIMIT)
+    for (int64_t k = 0; k < wraps->seam.count; k++)
+        gsw_value_put(y, type, wraps->row[k], saved[k]);
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_weigh(gsw_context *context, const gsw_seam *seam,
+                             const gsw_seam_level *level, int which, gsw_rows rows) {
+    for (int size = 1; size <= 3; size++)
+#pragma omp parallel for num_threads(context->threads) if (seam->count > SERIAL_LIMIT)
+        for (int64_t k = 0; k < seam->count; k++) {
+            int64_t at[3];
+            gsw_seam_point(seam, k, at);
+            gsw_seam_weigh(level, which, rows, size, at);
+        }
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_triple(gsw_context *context, const gsw_seam *seam,
+                              const gsw_seam_level *level) {
+#pragma omp parallel for num_threads(context->threads) if (seam->count > SERIAL_LIMIT)
+    for (int64_t k = 0; k < seam->count; k++) {
+        int64_t at[3];
+        gsw_seam_point(seam, k, at);
+        gsw_seam_multiply_row(level, at);
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_prepare(gsw_context *context, const gsw_seam_level *level) {
+#pragma omp parallel for num_threads(context->threads) if (level->restricted.count > SERIAL_LIMIT)
+    for (int64_t k = 0; k < level->restricted.count; k++)
+        gsw_seam_place_restricted(level, k);
+#pragma omp parallel for num_threads(context->threads) if (level->across.count > SERIAL_LIMIT)
+    for (int64_t k = 0; k < level->across.count; k++)
+        gsw_seam_place_across(level, k);
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_restrict_residual(gsw_context *context, const gsw_wraps *wraps,
+                                         const gsw_seam_level *level, const void *b, const void *x,
+                                         double *residual, void *to) {
+#pragma omp parallel for num_threads(context->threads) if (wraps->seam.count > SERIAL_LIMIT)
+    for (int64_t k = 0; k < wraps->seam.count; k++)
+        residual[k] = -gsw_wraps_product(wraps, k, level->type, x);
+#pragma omp parallel for num_threads(context->threads) if (level->across.count > SERIAL_LIMIT)
+    for (int64_t k = 0; k < level->across.count; k++)
+        residual[wraps->seam.count + k] = gsw_seam_residual(level, k, b, x, residual);
+#pragma omp parallel for num_threads(context->threads) if (level->restricted.count > SERIAL_LIMIT)
+    for (int64_t k = 0; k < level->restricted.count; k++)
+        gsw_seam_restrict_point(level, k, residual, to);
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_prolong_add(gsw_context *context, const gsw_seam_level *level,
+                                   const void *from, void *to) {
+#pragma omp parallel for num_threads(context->threads) if (level->across.count > SERIAL_LIMIT)
+    for (int64_t k = 0; k < level->across.count; k++)
+        gsw_seam_prolong_point(level, k, from, to);
+    return GSW_SUCCESS;
+}
+
+const gsw_wrap_ops gsw_host_wrap_ops = {.open = host_open,
+                                        .take = host_take,
+                                        .move = host_move,
+                                        .cut = host_cut,
+                                        .multiply = host_multiply,
+                                        .restore = host_restore,
+                                        .weigh = host_weigh,
+                                        .triple = host_triple,
+                                        .prepare = host_prepare,
+                                        .restrict_residual = host_restrict_residual,
+                                        .prolong_add = host_prolong_add};

@@ -1,0 +1,144 @@
+/* wrapped_level.c: see wrapped_level.h. */
+#include "wrapped_level.h"
+
+#include <stdlib.h>
+
+#include "contract/allocate.h"
+#include "core/reserve.h"
+
+/* Opens what the cycle's transfers across the seam need: see gsw_seam_level. */
+static gsw_status open_tables(gsw_multigrid *mg, gsw_level *level) {
+    const gsw_seam across = gsw_seam_across(level->transfer, &level->around.wraps);
+    const gsw_seam restricted = gsw_seam_restricted(level->transfer, &level->around.wraps);
+    const int64_t weights = GSW_CLASSES * across.count, shares = GSW_SLOTS * restricted.count;
+    const int64_t all = 3 * weights + across.count + 2 * shares + restricted.count;
+    gsw_seam_level *seam = level->seam;
+    GSW_TRY(gsw_reserve_counted(mg->context, (size_t)all, sizeof(double), &level->bytes,
+                                (void **)&level->seam_block));
+    double *values = level->seam_block;
+    seam->weights_across[0] = values;
+    seam->weights_across[1] = mg->symmetric ? values : values + weights;
+    seam->share_weight = values + 2 * weights;
+    int64_t *rows = (int64_t *)(seam->share_weight + shares);
+    seam->share = rows;
+    seam->across_to = rows + shares;
+    seam->across_row = seam->across_to + weights;
+    seam->restricted_row = seam->across_row + across.count;
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_wrapped_open_transfer(gsw_multigrid *mg, gsw_level *level, gsw_level *coarse) {
+    const gsw_transfer *t = level->transfer;
+    gsw_grid grid = t->coarse;
+    if (!gsw_level_is_wrapped(level))
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_alloc(mg->context, 1, sizeof *level->seam, "a seam", (void **)&level->seam));
+    GSW_TRY(open_tables(mg, level));
+    for (int axis = 0; axis < 3; axis++) /* couplings of two points are inside the grid */
+        if ((level->around.wraps.periodic >> axis & 1) && gsw_extent(&grid, axis) > 2)
+            grid.periodic |= 1 << axis;
+    return gsw_wrapped_open(mg->context, &grid, &t->coarse_stencil, &coarse->around);
+}
+
+/* The level with the matrix of its set-up, or of its cycle. */
+static gsw_seam_level tables_of(const gsw_multigrid *mg, const gsw_level *level,
+                                const gsw_matrix *matrix) {
+    const gsw_transfer *t = level->transfer;
+    const gsw_seam_level *own = level->seam;
+    gsw_seam_level made =
+        gsw_seam_level_of(t, matrix, &level->around.wraps, mg->options.cycle_type);
+    for (int32_t w = 0; w < t->weights; w++) {
+        made.weights[0][w] = level->prolongation.values[w];
+        made.weights[1][w] = level->restriction.values[w];
+    }
+    made.weights_across[0] = own->weights_across[0];
+    made.weights_across[1] = own->weights_across[1];
+    made.share_weight = own->share_weight;
+    made.share = own->share;
+    made.across_to = own->across_to;
+    made.across_row = own->across_row;
+    made.restricted_row = own->restricted_row;
+    return made;
+}
+
+gsw_status gsw_wrapped_weigh(const gsw_multigrid *mg, const gsw_level *level, int which,
+                             gsw_rows rows) {
+    if (!gsw_level_is_wrapped(level))
+        return GSW_SUCCESS;
+    const gsw_seam_level tables = tables_of(mg, level, &level->matrix);
+    const gsw_seam seam = gsw_seam_of_weights(level->transfer, &level->around.wraps);
+    return mg->context->ops->wrap->weigh(mg->context, &seam, &tables, which, rows);
+}
+
+gsw_status gsw_wrapped_triple(const gsw_multigrid *mg, gsw_level *level, const gsw_level *coarse) {
+    const gsw_transfer *t = level->transfer;
+    if (!gsw_level_is_wrapped(level))
+        return GSW_SUCCESS;
+    gsw_seam_level tables = tables_of(mg, level, &level->matrix);
+    const gsw_wraps *w = &coarse->around.wraps;
+    tables.coarse_wraps = w->seam;
+    for (int32_t slot = 0; slot < GSW_SLOTS; slot++) {
+        const int32_t e = t->coarse_entry[slot];
+        tables.coarse[slot] = e < 0 || e < coarse->setup.mirrored ? NULL : coarse->setup.values[e];
+        tables.coarse_around[slot] = e < 0 || coarse->around.block == NULL || !gsw_wraps_has(w, e)
+                                         ? NULL
+                                         : w->values + gsw_wraps_place(w, e, 0);
+    }
+    const gsw_seam seam = gsw_seam_of_rows(t, &level->around.wraps);
+    GSW_TRY(mg->context->ops->wrap->triple(mg->context, &seam, &tables));
+    *level->seam = tables_of(mg, level, &level->product);
+    return mg->context->ops->wrap->prepare(mg->context, level->seam);
+}
+
+gsw_status gsw_wrapped_shear(const gsw_multigrid *mg, const gsw_level *level) {
+    return gsw_level_is_wrapped(level)
+               ? mg->context->ops->wrap->multiply(mg->context, &level->around.wraps,
+                                                  mg->options.cycle_type, -1, level->x, level->b,
+                                                  level->saved)
+               : GSW_SUCCESS;
+}
+
+gsw_status gsw_wrapped_restore(const gsw_multigrid *mg, const gsw_level *level) {
+    return gsw_level_is_wrapped(level)
+               ? mg->context->ops->wrap->restore(mg->context, &level->around.wraps,
+                                                 mg->options.cycle_type, level->saved, level->b)
+               : GSW_SUCCESS;
+}
+
+gsw_status gsw_wrapped_restrict(const gsw_multigrid *mg, const gsw_level *level,
+                                const gsw_level *next) {
+    if (!gsw_level_is_wrapped(level))
+        return GSW_SUCCESS;
+    return mg->context->ops->wrap->restrict_residual(mg->context, &level->around.wraps, level->seam,
+                                                     level->b, level->x, level->saved, next->b);
+}
+
+gsw_status gsw_wrapped_prolong_add(const gsw_multigrid *mg, const gsw_level *level,
+                                   const gsw_level *next) {
+    if (!gsw_level_is_wrapped(level) || level->seam->across.count == 0)
+        return GSW_SUCCESS;
+    return mg->context->ops->wrap->prolong_add(mg->context, level->seam, next->x, level->x);
+}
+
+gsw_status gsw_wrapped_open_vectors(gsw_multigrid *mg, gsw_level *level) {
+    const int loops =
+        level->smoother == GSW_SMOOTHER_JACOBI || level->smoother == GSW_SMOOTHER_CHEBYSHEV;
+    if (!gsw_level_is_wrapped(level))
+        return GSW_SUCCESS;
+    if (level->saved == NULL) /* at most as many points are across the seam */
+        GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->around.wraps.seam.count,
+                                    2 * sizeof(double), &level->bytes, (void **)&level->saved));
+    return loops && level->sheared == NULL
+               ? gsw_reserve_counted(mg->context, (size_t)level->points,
+                                     gsw_dtype_size(mg->options.cycle_type), &level->bytes,
+                                     &level->sheared)
+               : GSW_SUCCESS;
+}
+
+void gsw_wrapped_close_level(gsw_multigrid *mg, gsw_level *level) {
+    gsw_unreserve(mg->context, level->sheared);
+    gsw_unreserve(mg->context, level->saved);
+    gsw_unreserve(mg->context, level->seam_block);
+    free(level->seam);
+    gsw_wrapped_close(mg->context, &level->around);
+}
