@@ -9,4 +9,12 @@
 #define GSW_HD static inline
 #endif
 
+/* Before a loop: a CUDA compiler unrolls it, where loads should be under way side by side. */
+#define GSW_PRAGMA(text) _Pragma(#text)
+#ifdef __CUDACC__
+#define GSW_UNROLL(times) GSW_PRAGMA(unroll times)
+#else
+#define GSW_UNROLL(times)
+#endif
+
 #endif

@@ -274,19 +274,49 @@ GSW_HD void gsw_seam_put_weight(const gsw_seam_level *l, int which, const int64_
                   gsw_seam_row_in(l->m, coarse), value);
 }
 
+/* The row of P or R^T of fine point `at`: its class, the coarse point I, and the weights of I +
+ * subset. */
+typedef struct gsw_seam_weights {
+    int class_;
+    int64_t coarse[3];
+    double of[GSW_CLASSES]; /* 0: not a subset of the class, or there is no such point */
+} gsw_seam_weights;
+
+GSW_HD gsw_seam_weights gsw_seam_weights_of(const gsw_seam_level *l, int which,
+                                            const int64_t at[3]) {
+    gsw_seam_weights w;
+    int64_t to[3];
+    w.class_ = gsw_seam_class(l, at, w.coarse);
+    const int64_t row = gsw_seam_row_in(l->m, w.coarse);
+    const int64_t k = l->across.count > 0 ? gsw_seam_row(&l->across, at) : -1;
+    for (int subset = 0; subset < GSW_CLASSES; subset++) {
+        w.of[subset] = 0;
+        if (subset & ~w.class_)
+            continue;
+        if (w.class_ == 0)
+            w.of[subset] = 1;
+        else if (k >= 0 && gsw_seam_target(l, w.coarse, subset, to) == GSW_AROUND)
+            w.of[subset] = l->weights_across[which][subset * l->across.count + k];
+        else
+            w.of[subset] = gsw_value_at(
+                l->weights[which][l->first[w.class_] + gsw_subset_index(w.class_, subset)], l->type,
+                row);
+    }
+    return w;
+}
+
 /* Adds -c / divisor times the weights of the neighbour at a slot to a point's own. */
 GSW_HD void gsw_seam_add_neighbour(const gsw_seam_level *l, int which, const int64_t at[3],
                                    int class_, int32_t slot, double c, double own[GSW_CLASSES]) {
-    int64_t to[3], coarse[3];
+    int64_t to[3];
     int after = 0;
     if (gsw_seam_beside(l, at, slot, to) == GSW_OUTSIDE)
         return;
     for (int a = 0; a < 3; a++)
         after |= (gsw_slot_offset(slot, a) > 0) << a;
-    const int theirs = gsw_seam_class(l, to, coarse);
+    const gsw_seam_weights theirs = gsw_seam_weights_of(l, which, to);
     for (int subset = 0; subset < GSW_CLASSES; subset++)
-        if (!(subset & ~theirs))
-            own[(subset | after) & class_] += c * gsw_seam_weight(l, which, to, subset);
+        own[(subset | after) & class_] += c * theirs.of[subset];
 }
 
 /* The weights of a fine point whose class has `size` axes, from those of smaller classes and from
@@ -376,47 +406,46 @@ GSW_HD void gsw_seam_add_row(const gsw_seam_level *l, const gsw_seam_share *shar
     double slots[GSW_SLOTS];
     gsw_seam_slots(l, share->at, GSW_ROWS_OF_MATRIX, slots);
     for (int i = 0; i < GSW_SLOTS; i++) {
-        int64_t beside[3], coarse[3], to[3];
+        int64_t beside[3];
         if (slots[i] == 0 || gsw_seam_beside(l, share->at, i, beside) == GSW_OUTSIDE)
             continue;
-        const int class_ = gsw_seam_class(l, beside, coarse);
+        const gsw_seam_weights w = gsw_seam_weights_of(l, 0, beside);
         for (int subset = 0; subset < GSW_CLASSES; subset++) {
-            int32_t slot = 0;
-            if ((subset & ~class_) || gsw_seam_target(l, coarse, subset, to) == GSW_OUTSIDE)
+            int64_t to[3];
+            if (w.of[subset] == 0 || gsw_seam_target(l, w.coarse, subset, to) == GSW_OUTSIDE)
                 continue;
+            int32_t slot = 0;
             for (int a = 0, stride = 1; a < 3; a++, stride *= 3) {
                 int64_t d = to[a] - row[a];
                 d -= d > 1 ? l->m[a] : d < -1 ? -l->m[a] : 0;
                 slot += (int32_t)(d + 1) * stride;
             }
-            sum[slot] += share->weight * slots[i] * gsw_seam_weight(l, 0, beside, subset);
+            sum[slot] += share->weight * slots[i] * w.of[subset];
         }
     }
 }
 
-/* A row of the coarse matrix. */
-GSW_HD void gsw_seam_multiply_row(const gsw_seam_level *l, const int64_t row[3]) {
-    double sum[GSW_SLOTS];
-    const int64_t i = gsw_seam_row_in(l->m, row);
-    for (int slot = 0; slot < GSW_SLOTS; slot++)
-        sum[slot] = 0;
-    for (int32_t slot = 0; slot < GSW_SLOTS; slot++) {
-        const gsw_seam_share share = gsw_seam_share_of(l, row, slot);
-        if (share.where != GSW_OUTSIDE && share.weight != 0)
-            gsw_seam_add_row(l, &share, row, sum);
+/* Coupling `slot` of a row of the coarse matrix. */
+GSW_HD void gsw_seam_put_coupling(const gsw_seam_level *l, const int64_t row[3], int32_t slot,
+                                  double value) {
+    int inside = 1;
+    for (int a = 0; a < 3; a++) {
+        const int64_t to = row[a] + gsw_slot_offset(slot, a);
+        inside = inside && to >= 0 && to < l->m[a];
     }
-    for (int32_t slot = 0; slot < GSW_SLOTS; slot++) {
-        int inside = 1;
-        for (int a = 0; a < 3; a++) {
-            const int64_t to = row[a] + gsw_slot_offset(slot, a);
-            inside = inside && to >= 0 && to < l->m[a];
-        }
-        if (inside && l->coarse[slot] != NULL)
-            l->coarse[slot][i] = sum[slot];
-        const int64_t k = l->coarse_around[slot] == NULL ? -1 : gsw_seam_row(&l->coarse_wraps, row);
-        if (k >= 0)
-            l->coarse_around[slot][k] = inside ? 0 : sum[slot];
-    }
+    if (inside && l->coarse[slot] != NULL)
+        l->coarse[slot][gsw_seam_row_in(l->m, row)] = value;
+    const int64_t k = l->coarse_around[slot] == NULL ? -1 : gsw_seam_row(&l->coarse_wraps, row);
+    if (k >= 0)
+        l->coarse_around[slot][k] = inside ? 0 : value;
+}
+
+/* What fine point number `slot` contributes to a row of the coarse matrix. */
+GSW_HD void gsw_seam_add_share(const gsw_seam_level *l, const int64_t row[3], int32_t slot,
+                               double sum[GSW_SLOTS]) {
+    const gsw_seam_share share = gsw_seam_share_of(l, row, slot);
+    if (share.where != GSW_OUTSIDE && share.weight != 0)
+        gsw_seam_add_row(l, &share, row, sum);
 }
 
 /* ---- vectors ---- */
@@ -451,13 +480,18 @@ GSW_HD void gsw_seam_place_across(const gsw_seam_level *l, int64_t k) {
     }
 }
 
-/* b - A x at fine point k across the seam; `around`: -W x in the rows of `wraps`. */
-GSW_HD double gsw_seam_residual(const gsw_seam_level *l, int64_t k, const void *b, const void *x,
-                                const double *around) {
+/* Residual k: -W x in a row of `wraps`, or b - A x at a fine point across the seam, which is
+ * restricted as a whole. `w` is the level's W. */
+GSW_HD double gsw_seam_residual(const gsw_seam_level *l, const gsw_wraps *w, int64_t k,
+                                const void *b, const void *x) {
     int64_t at[3];
-    gsw_seam_point(&l->across, k, at);
+    if (k < w->seam.count)
+        return -gsw_wraps_product(w, k, l->type, x);
+    gsw_seam_point(&l->across, k - w->seam.count, at);
     const int64_t row = gsw_seam_row_in(l->n, at);
-    double sum = gsw_value_at(b, l->type, row) + around[gsw_seam_row(&l->wraps, at)];
+    double sum = gsw_value_at(b, l->type, row) -
+                 gsw_wraps_product(w, gsw_seam_row(&w->seam, at), l->type, x);
+    GSW_UNROLL(7)
     for (int32_t e = 0; e < l->count; e++) {
         int64_t to = row, step = 1;
         int inside = l->inside[e] != NULL;
@@ -478,6 +512,7 @@ GSW_HD void gsw_seam_restrict_point(const gsw_seam_level *l, int64_t k, const do
                                     void *to) {
     const int64_t i = l->restricted_row[k];
     double sum = 0;
+    GSW_UNROLL(9)
     for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
         sum += l->share_weight[slot * l->restricted.count + k] *
                residual[l->share[slot * l->restricted.count + k]];
@@ -488,6 +523,7 @@ GSW_HD void gsw_seam_restrict_point(const gsw_seam_level *l, int64_t k, const do
 GSW_HD void gsw_seam_prolong_point(const gsw_seam_level *l, int64_t k, const void *from, void *to) {
     const int64_t i = l->across_row[k];
     double sum = 0;
+    GSW_UNROLL(7)
     for (int subset = 1; subset < GSW_CLASSES; subset++)
         sum += l->weights_across[0][subset * l->across.count + k] *
                gsw_value_at(from, l->type, l->across_to[subset * l->across.count + k]);

@@ -21,7 +21,7 @@
 typedef struct gsw_wraps {
     gsw_seam seam;
     int32_t periodic; /* bit set of axes */
-    int32_t count, center;
+    int32_t count, center, arrays;
     int16_t offset[GSW_STENCIL_MAX][3];
     int16_t mirror[GSW_STENCIL_MAX]; /* the entry of the opposite offset; -1: there is none */
     int16_t array[GSW_STENCIL_MAX];  /* which array is that of an offset; -1: it never leaves */
@@ -75,13 +75,12 @@ GSW_HD void gsw_wraps_place_row(const gsw_wraps *w, int64_t k) {
                                                   : w->row[k];
 }
 
-/* W x in row k of the seam. */
+/* W x in row k of the seam. All arrays are read, so that loads do not wait for each other. */
 GSW_HD double gsw_wraps_product(const gsw_wraps *w, int64_t k, gsw_dtype type, const void *x) {
     double sum = 0;
-    for (int32_t e = 0; e < w->count; e++)
-        if (gsw_wraps_has(w, e))
-            sum += w->values[gsw_wraps_place(w, e, k)] *
-                   gsw_value_at(x, type, w->to[gsw_wraps_place(w, e, k)]);
+    GSW_UNROLL(6)
+    for (int32_t a = 0; a < w->arrays; a++)
+        sum += w->values[a * w->seam.count + k] * gsw_value_at(x, type, w->to[a * w->seam.count + k]);
     return sum;
 }
 

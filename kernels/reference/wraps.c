@@ -73,8 +73,12 @@ static gsw_status host_triple(gsw_context *context, const gsw_seam *seam,
 #pragma omp parallel for num_threads(context->threads) if (seam->count > SERIAL_LIMIT)
     for (int64_t k = 0; k < seam->count; k++) {
         int64_t at[3];
+        double sum[GSW_SLOTS] = {0};
         gsw_seam_point(seam, k, at);
-        gsw_seam_multiply_row(level, at);
+        for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
+            gsw_seam_add_share(level, at, slot, sum);
+        for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
+            gsw_seam_put_coupling(level, at, slot, sum[slot]);
     }
     return GSW_SUCCESS;
 }
@@ -92,12 +96,10 @@ static gsw_status host_prepare(gsw_context *context, const gsw_seam_level *level
 static gsw_status host_restrict_residual(gsw_context *context, const gsw_wraps *wraps,
                                          const gsw_seam_level *level, const void *b, const void *x,
                                          double *residual, void *to) {
-#pragma omp parallel for num_threads(context->threads) if (wraps->seam.count > SERIAL_LIMIT)
-    for (int64_t k = 0; k < wraps->seam.count; k++)
-        residual[k] = -gsw_wraps_product(wraps, k, level->type, x);
-#pragma omp parallel for num_threads(context->threads) if (level->across.count > SERIAL_LIMIT)
-    for (int64_t k = 0; k < level->across.count; k++)
-        residual[wraps->seam.count + k] = gsw_seam_residual(level, k, b, x, residual);
+    const int64_t residuals = wraps->seam.count + level->across.count;
+#pragma omp parallel for num_threads(context->threads) if (residuals > SERIAL_LIMIT)
+    for (int64_t k = 0; k < residuals; k++)
+        residual[k] = gsw_seam_residual(level, wraps, k, b, x);
 #pragma omp parallel for num_threads(context->threads) if (level->restricted.count > SERIAL_LIMIT)
     for (int64_t k = 0; k < level->restricted.count; k++)
         gsw_seam_restrict_point(level, k, residual, to);

@@ -145,6 +145,7 @@ gsw_status gsw_wrapped_open(gsw_context *context, const gsw_grid *grid, const gs
         arrays += w->array[e] >= 0;
     }
     w->seam = gsw_seam_make(grid, reach, reach);
+    w->arrays = arrays;
     if (arrays == 0)
         return GSW_SUCCESS;
     const int64_t rows = w->seam.count;

@@ -90,16 +90,22 @@ gsw_status gsw_wrapped_triple(const gsw_multigrid *mg, gsw_level *level, const g
     return mg->context->ops->wrap->prepare(mg->context, level->seam);
 }
 
+/* Whether b is used after a step that is not the first one on its level. */
+static int keeps_b(const gsw_multigrid *mg) {
+    return mg->options.cycle != GSW_CYCLE_V || mg->options.post_sweeps > 1 ||
+           mg->options.pre_sweeps > 1;
+}
+
 gsw_status gsw_wrapped_shear(const gsw_multigrid *mg, const gsw_level *level) {
     return gsw_level_is_wrapped(level)
                ? mg->context->ops->wrap->multiply(mg->context, &level->around.wraps,
                                                   mg->options.cycle_type, -1, level->x, level->b,
-                                                  level->saved)
+                                                  keeps_b(mg) ? level->saved : NULL)
                : GSW_SUCCESS;
 }
 
 gsw_status gsw_wrapped_restore(const gsw_multigrid *mg, const gsw_level *level) {
-    return gsw_level_is_wrapped(level)
+    return gsw_level_is_wrapped(level) && keeps_b(mg)
                ? mg->context->ops->wrap->restore(mg->context, &level->around.wraps,
                                                  mg->options.cycle_type, level->saved, level->b)
                : GSW_SUCCESS;

@@ -70,13 +70,29 @@ __global__ void __launch_bounds__(THREADS)
     });
 }
 
+/* A warp for each row: its threads take a fine point each. The sums have a fixed order. */
 __global__ void __launch_bounds__(THREADS)
     triple(const gsw_seam seam, const __grid_constant__ gsw_seam_level level) {
-    for_rows(seam.count, [&](int64_t k) {
+    const int32_t lane = (int32_t)threadIdx.x % 32;
+    take_turn();
+    for (int64_t k = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / 32; k < seam.count;
+         k += (int64_t)gridDim.x * THREADS / 32) {
+        double sum[GSW_SLOTS], own = 0;
         int64_t at[3];
         gsw_seam_point(&seam, k, at);
-        gsw_seam_multiply_row(&level, at);
-    });
+        for (int slot = 0; slot < GSW_SLOTS; slot++)
+            sum[slot] = 0;
+        if (lane < GSW_SLOTS)
+            gsw_seam_add_share(&level, at, lane, sum);
+        for (int slot = 0; slot < GSW_SLOTS; slot++) {
+            double all = sum[slot];
+            for (int distance = 16; distance > 0; distance /= 2)
+                all += __shfl_xor_sync(0xffffffffU, all, distance);
+            own = lane == slot ? all : own;
+        }
+        if (lane < GSW_SLOTS)
+            gsw_seam_put_coupling(&level, at, lane, own);
+    }
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -89,19 +105,11 @@ __global__ void __launch_bounds__(THREADS)
     for_rows(level.across.count, [&](int64_t k) { gsw_seam_place_across(&level, k); });
 }
 
-/* residual = -W x */
 __global__ void __launch_bounds__(THREADS)
-    find_around(const __grid_constant__ gsw_wraps w, gsw_dtype type, const void *x,
-                double *residual) {
-    for_rows(w.seam.count, [&](int64_t k) { residual[k] = -gsw_wraps_product(&w, k, type, x); });
-}
-
-__global__ void __launch_bounds__(THREADS)
-    find_across(const __grid_constant__ gsw_seam_level level, const void *b, const void *x,
-                double *residual) {
-    for_rows(level.across.count, [&](int64_t k) {
-        residual[level.wraps.count + k] = gsw_seam_residual(&level, k, b, x, residual);
-    });
+    find_residuals(int64_t count, const __grid_constant__ gsw_seam_level level,
+                   const __grid_constant__ gsw_wraps w, const void *b, const void *x,
+                   double *residual) {
+    for_rows(count, [&](int64_t k) { residual[k] = gsw_seam_residual(&level, &w, k, b, x); });
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -159,7 +167,7 @@ gsw_status gsw_cuda_seam_weigh(gsw_context *context, const gsw_seam *seam,
 
 gsw_status gsw_cuda_seam_triple(gsw_context *context, const gsw_seam *seam,
                                 const gsw_seam_level *level) {
-    return launch(context, seam->count, triple, *seam, *level);
+    return launch(context, 32 * seam->count, triple, *seam, *level);
 }
 
 gsw_status gsw_cuda_seam_prepare(gsw_context *context, const gsw_seam_level *level) {
@@ -171,8 +179,8 @@ gsw_status gsw_cuda_seam_restrict(gsw_context *context, const gsw_wraps *wraps,
                                   const gsw_seam_level *level, const void *b, const void *x,
                                   double *residual, void *to) {
     const double *found = residual;
-    GSW_TRY(launch(context, wraps->seam.count, find_around, *wraps, level->type, x, residual));
-    GSW_TRY(launch(context, level->across.count, find_across, *level, b, x, residual));
+    const int64_t count = wraps->seam.count + level->across.count;
+    GSW_TRY(launch(context, count, find_residuals, count, *level, *wraps, b, x, residual));
     return launch(context, level->restricted.count, restrict_points, *level, found, to);
 }
 
