@@ -322,7 +322,8 @@ gsw_status gsw_cuda_find_fixed(gsw_context *context, const gsw_matrix *matrix, u
 
 gsw_status gsw_cuda_list_active(gsw_context *context, int64_t n, const uint8_t *active,
                                 int64_t *points, int64_t *count) {
-    const int64_t range = (n + LISTS - 1) / LISTS < THREADS ? THREADS : (n + LISTS - 1) / LISTS;
+    const int64_t share = (n + LISTS - 1) / LISTS, least = THREADS;
+    const int64_t range = share < least ? least : share;
     const int blocks = static_cast<int>((n + range - 1) / range);
     int64_t counts[LISTS];
     GSW_TRY(count_points(context, blocks, counts, [&](unsigned long long *found) {
