@@ -46,11 +46,11 @@ class SolveResult(NamedTuple):
         return not self.converged
 
 
-def _matrix(context, A, grid, stencil, active):
+def _matrix(context, A, grid, stencil, active, coordinates=None):
     if function_of(A) is not None:
         raise TypeError("A: is a function; the choice of a preconditioner needs the matrix. Give a "
                         "sparse matrix, or use gmres(), cg() or bicgstab() with the function")
-    return Matrix(context, "A", A, grid, stencil, active)
+    return Matrix(context, "A", A, grid, stencil, active, True, coordinates)
 
 
 def _taken(options, kind):
@@ -98,7 +98,7 @@ class Solver(Owned):
 
     def _prepare(self, A, grid, rtol, *, atol=0.0, maxiter=None, restart=30, norm="true",
                  nullspace=None, keep_inactive=False, callback=None, precond="auto", method="auto",
-                 stencil=None, active=None, threads=0, context=None, **more):
+                 stencil=None, active=None, coordinates=None, threads=0, context=None, **more):
         """Checks all arguments, before the set-up begins."""
         krylov = krylov_options(rtol, atol, maxiter, restart, norm, keep_inactive)
         self._options = options = t.gsw_solver_options(
@@ -113,10 +113,13 @@ class Solver(Owned):
         if callback is not None:
             krylov.monitor = t.MONITOR_FN(self._monitor)
         self.context = context_for(context, threads)
-        matrix = _matrix(self.context, A, grid, stencil, active)
+        matrix = _matrix(self.context, A, grid, stencil, active, coordinates)
         self.grid, self.stencil, self.shape = matrix.grid, matrix.stencil, 2 * (matrix.rows,)
         self.active = matrix.mask and matrix.mask.array
         self._null = take_nullspace(self.context, nullspace, matrix.rows, krylov)
+        if matrix.map and self._null is not None:
+            with self.context._turn() as c:
+                krylov.null_vector = matrix.map.spread(c, self._null.address, self.grid.points)
         self._matrices = [matrix]  # of which the library keeps the addresses
 
     def _start(self):
@@ -129,6 +132,12 @@ class Solver(Owned):
         self.reason = report.reason.decode()
         return self
 
+    def _call_solve(self, c, b, x, report):
+        def solve(b, x):
+            return library.gsw_solver_solve(c, self._address(), b, x, byref(report))
+        rows = self._matrices[-1].map
+        return rows.solve(c, b, x, self.grid.points, solve) if rows else solve(b, x)
+
     def _run(self, vectors):
         infos = []
         with self.context._turn() as c:
@@ -138,7 +147,7 @@ class Solver(Owned):
                 for b, x in vectors.addresses():
                     self._monitor.system = (len(infos),) if vectors.several else ()
                     report = t.gsw_solver_report()
-                    code = library.gsw_solver_solve(c, self._address(), b, x, byref(report))
+                    code = self._call_solve(c, b, x, report)
                     if raised:
                         raise raised.pop()
                     if status_of(code) not in ENDED:
@@ -171,13 +180,18 @@ class Solver(Owned):
         Other errors: TypeError, ValueError, GridsweepError (NOT_A_GRID).
         """
         self._address()
-        mask = self._matrices[0].mask if active is None else active
-        matrix = _matrix(self.context, A, self.grid, self.stencil, mask)
+        matrix = self._matrices[0]
+        if active is None and matrix.map:
+            matrix.refill(self.context, "A", A)
+        else:
+            matrix = _matrix(self.context, A, self.grid, self.stencil,
+                             matrix.mask if active is None else active)
         with self.context._turn() as c:
             self._matrices[1:] = [matrix]
             self.context._check(library.gsw_solver_update(c, self._address(), byref(matrix.struct)),
                                 "A")
             del self._matrices[:-1]
+        self.shape = 2 * (matrix.rows,)
         self.active = matrix.mask and matrix.mask.array
         return self
 
