@@ -37,9 +37,9 @@ gsw_status gsw_embedding_create(gsw_context *context, const gsw_grid *grid, cons
 
 /* The rows are in any order, and row i lies at coordinates[axes * i], ... (x first). This is a host
  * array, and `axes` is 1, 2 or 3. The distinct values along an axis are the planes of the grid, so
- * its spacing may vary. Values that differ by at most 1e-6 times the span of the axis are the same
- * plane. The grid has at most 16 points per row; more means that the rows are on no regular grid.
- * On failure *embedding is NULL.
+ * its spacing may vary. Values are the same plane if they differ by at most 1e-6 times the span of
+ * the axis, or 1e-9 times the largest coordinate of all. The grid has at most 16 points per row;
+ * more means that the rows are on no regular grid. On failure *embedding is NULL.
  * Errors: INVALID_ARGUMENT (among others a number that is not finite); NOT_A_GRID (two rows at one
  * point, or too many planes); OUT_OF_MEMORY, DEVICE. */
 GSW_API

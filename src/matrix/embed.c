@@ -21,8 +21,11 @@
  * stencils. */
 #define NATURAL_REACH 2
 
-/* Coordinates closer than this part of the span are one plane; points of a grid per row at most. */
+/* Coordinates are one plane where they differ by this part of the axis's span, or of the largest
+ * coordinate: where an axis has one plane, its span is rounding. Points of a grid per row at most.
+ */
 #define SAME_PLANE     1e-6
+#define ROUNDING       1e-9
 #define POINTS_PER_ROW 16
 
 struct gsw_embedding {
@@ -90,10 +93,11 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Sorts values, and leaves the first one of each plane. Returns the number of planes. */
-static int64_t find_planes(int64_t rows, double *values) {
+/* Sorts values, and leaves the first one of each plane. Returns the number of planes, which are
+ * farther apart than `least`. */
+static int64_t find_planes(int64_t rows, double least, double *values) {
     qsort(values, (size_t)rows, sizeof *values, compare);
-    const double least = SAME_PLANE * (values[rows - 1] - values[0]);
+    least = fmax(least, SAME_PLANE * (values[rows - 1] - values[0]));
     int64_t count = 1;
     for (int64_t i = 1; i < rows; i++)
         if (values[i] - values[count - 1] > least)
@@ -118,12 +122,14 @@ static gsw_status place_rows(gsw_embedding *made, int axes, const double *coordi
                              double *values, int64_t *points) {
     const int64_t rows = made->rows;
     int64_t count[3] = {1, 1, 1}, step = 1;
-    double all = 1;
+    double all = 1, largest = 0;
+    for (int64_t i = 0; i < axes * rows; i++)
+        largest = fmax(largest, fabs(coordinates[i]));
     memset(points, 0, (size_t)rows * sizeof *points);
     for (int axis = 0; axis < axes; axis++) {
         for (int64_t i = 0; i < rows; i++)
             values[i] = coordinates[axes * i + axis];
-        count[axis] = find_planes(rows, values);
+        count[axis] = find_planes(rows, ROUNDING * largest, values);
         all *= (double)count[axis];
         for (int64_t i = 0; i < rows && all <= POINTS_PER_ROW * (double)rows; i++)
             points[i] += step * plane_of(values, count[axis], coordinates[axes * i + axis]);
@@ -284,11 +290,12 @@ static gsw_status meet_offset(const gsw_embedding *embedding, const gsw_csr *csr
     const grid_point p = point_of(g, embedding->copy[row]),
                      q = point_of(g, embedding->copy[column]);
     const int64_t d[3] = {q.at[0] - p.at[0], q.at[1] - p.at[1], q.at[2] - p.at[2]};
-    const char *why = set->fixed ? "which the stencil does not hold"
-                      : embedding->reach > NATURAL_REACH
-                          ? "and the stencil would be too large"
-                          : "too far for a stencil; the rows must be the points of active in natural "
-                            "order (x fastest)";
+    const char *why =
+        set->fixed ? "which the stencil does not hold"
+        : embedding->reach > NATURAL_REACH
+            ? "and the stencil would be too large"
+            : "too far for a stencil; the rows must be the points of active in natural "
+              "order (x fastest)";
     int fits = !set->fixed && set->count < GSW_STENCIL_MAX;
     char text[GSW_ROW_TEXT];
     for (int axis = 0; axis < 3; axis++)

@@ -64,7 +64,7 @@ class Solver(Owned):
 
     grid, stencil    those of A
     active           its mask, or None
-    shape            (points, points)
+    shape            (rows, rows)
     precond, method  what was chosen or named, such as "mg" and "cg"
     reason           why it was chosen; "" if you named both
     context          the Context that it works in
@@ -173,7 +173,8 @@ class Solver(Owned):
     def update(self, A: Any, *, active: Any = None) -> Solver:
         """Takes the values of another matrix on the same grid and stencil, and returns the solver
         itself. The choice stays, and the preconditioner is computed again in the same memory. A is
-        of any kind that solve() takes. `active` is a mask; None: the mask stays.
+        of any kind that solve() takes. `active` is a mask; None: the mask stays, and so does the place
+        of each row, which is not looked for again.
 
         After a GridsweepError that comes from the values (ZERO_PIVOT, UNSUPPORTED, INVALID_ARGUMENT)
         every solve is refused until an update succeeds.
@@ -217,9 +218,15 @@ def solve(A: Any, b: Any, x0: Any = None, rtol: float = 1e-8, grid: Optional[Gri
 
     Options, by keyword:
     active      a mask: False at points that take no part, such as land in an ocean. Of bool or uint8,
-                shape (nz, ny, nx), in 2D also (ny, nx), or (points,). A keeps the rows of all points;
+                shape (nz, ny, nx), in 2D also (ny, nx), or (points,). Where A has rows for all points,
                 those of inactive points, and b and x0 there, are not used and may hold NaN. A coupling
-                to an inactive point counts as none. x is 0 there. The mask is used where it lies
+                to an inactive point counts as none. x is 0 there. The mask is used where it lies.
+                Where A has rows for the active points alone, in natural order, so have b, x0 and x
+    coordinates  array of shape (rows, 2) or (rows, 3), x first: where each row lies. Rows may be in
+                any order, and b, x0 and x are in the same one. The distinct values along an axis are
+                the planes of the grid, so its spacing may vary; values are the same if they differ by
+                at most 1e-6 of the axis, or 1e-9 of the largest coordinate. Points without a row are inactive. With CUDA a matrix with rows
+                for some points, or with coordinates, is in host memory, and b and x on the device
     keep_inactive
                 True: x stays x0 at inactive points; default False
     precond     "auto", or one to use: "none", "jacobi", "ssor", "dilu", "ilu0", "ic0", "mg"
