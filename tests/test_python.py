@@ -2748,7 +2748,7 @@ def test_compact_matrices_that_are_refused():
     refused(ValueError, counts.format(0), lambda: gs.solve(C, b, active=mask & False))
     refused(ValueError, counts.format(60), lambda: gs.solve(C, b, active=mask | True))
     refused(ValueError, counts.format(60 - n), lambda: gs.solve(C, b, active=~mask))
-    refused(gs.GridsweepError, r"^A: row \d+ \(0-based\), column \d+: on the 5 x 4 x 3 grid .*points of active",
+    refused(gs.GridsweepError, r"^A: row \d+ \(0-based\), column \d+: on the 5 x 4 x 3 grid .*the active points",
             lambda: gs.solve(P, b, active=mask))
     refused(ValueError, "^grid: must be given", lambda: gs.solve(C, b, active=mask.ravel()))
     refused(ValueError, "^grid: ", lambda: gs.solve(C, b, active=mask, grid=(5, 4)))

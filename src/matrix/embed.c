@@ -293,8 +293,8 @@ static gsw_status meet_offset(const gsw_embedding *embedding, const gsw_csr *csr
     const char *why =
         set->fixed ? "which the stencil does not hold"
         : embedding->reach > NATURAL_REACH
-            ? "and the stencil would be too large"
-            : "too far for a stencil; the rows must be the points of active in natural "
+            ? "and the stencil would be too large; the coordinates seem to be those of other rows"
+            : "too far for a stencil; the rows must be the active points in natural "
               "order (x fastest)";
     int fits = !set->fixed && set->count < GSW_STENCIL_MAX;
     char text[GSW_ROW_TEXT];
