@@ -312,8 +312,10 @@ static gsw_status meet_offset(const gsw_embedding *embedding, const gsw_csr *csr
     return GSW_SUCCESS;
 }
 
-/* Checks all rows, and collects their offsets. */
-static gsw_status survey(const gsw_embedding *embedding, const gsw_csr *csr, offset_set *set) {
+/* Checks all rows and collects their offsets, or, where `arrays` is not NULL, writes their values
+ * to arrays on the host, one for each offset of the set. */
+static gsw_status read_rows(const gsw_embedding *embedding, const gsw_csr *csr, offset_set *set,
+                            void *const *arrays) {
     const int64_t *points = embedding->copy;
     int64_t begin = 0, end;
     for (int64_t row = 0; row < csr->rows; row++, begin = end) {
@@ -330,6 +332,9 @@ static gsw_status survey(const gsw_embedding *embedding, const gsw_csr *csr, off
             e = find_offset(set, &embedding->grid, &p, points[column] - p.number, e + 1);
             if (e < 0 && !gsw_csr_is_zero(csr, k))
                 GSW_TRY(meet_offset(embedding, csr, set, row, column));
+            else if (e >= 0 && arrays != NULL)
+                gsw_value_put(arrays[e], csr->value_type, p.number,
+                              gsw_value_at(csr->values, csr->value_type, k));
         }
     }
     return GSW_SUCCESS;
@@ -353,41 +358,26 @@ static gsw_status choose_stencil(const offset_set *set, gsw_stencil *stencil) {
                              : gsw_stencil_from_offsets(set->offset, set->count, stencil);
 }
 
-/* Writes the values of a CSR that has been surveyed into arrays on the host. */
-static void fill(const gsw_embedding *embedding, const gsw_csr *csr, const gsw_stencil *stencil,
-                 void *const *arrays) {
-    const int64_t *points = embedding->copy;
-    offset_set set;
-    take_offsets(&set, &embedding->grid, stencil);
-    for (int64_t i = 0; i < embedding->count; i++)
-        gsw_value_put(arrays[stencil->center], csr->value_type, i, 1);
-    for (int64_t row = 0; row < csr->rows; row++) {
-        const int64_t end = gsw_index_at(csr->row_ptr, csr->index_type, row + 1) - csr->base;
-        const grid_point p = point_of(&embedding->grid, points[row]);
-        int32_t e = -1;
-        gsw_value_put(arrays[stencil->center], csr->value_type, p.number, 0);
-        for (int64_t k = gsw_index_at(csr->row_ptr, csr->index_type, row) - csr->base; k < end;
-             k++) {
-            const int64_t column = gsw_index_at(csr->columns, csr->index_type, k) - csr->base;
-            e = find_offset(&set, &embedding->grid, &p, points[column] - p.number, e + 1);
-            if (e >= 0)
-                gsw_value_put(arrays[e], csr->value_type, p.number,
-                              gsw_value_at(csr->values, csr->value_type, k));
-        }
-    }
-}
-
-/* New arrays on the host with the values of a CSR that has been surveyed. free() arrays[0]. */
+/* New arrays on the host with the values of a CSR; rows of inactive points are those of the
+ * identity. free() arrays[0]. */
 static gsw_status stage(const gsw_embedding *embedding, const gsw_csr *csr,
                         const gsw_stencil *stencil, void **arrays) {
     const size_t bytes = (size_t)embedding->count * gsw_dtype_size(csr->value_type);
+    offset_set set;
     GSW_TRY(
         gsw_alloc(embedding->context, (size_t)stencil->count, bytes, "stencil arrays", &arrays[0]));
     memset(arrays[0], 0, (size_t)stencil->count * bytes);
     for (int32_t e = 1; e < stencil->count; e++)
         arrays[e] = (char *)arrays[0] + (size_t)e * bytes;
-    fill(embedding, csr, stencil, arrays);
-    return GSW_SUCCESS;
+    for (int64_t i = 0; i < embedding->count; i++)
+        gsw_value_put(arrays[stencil->center], csr->value_type, i, 1);
+    for (int64_t row = 0; row < csr->rows; row++)
+        gsw_value_put(arrays[stencil->center], csr->value_type, embedding->copy[row], 0);
+    take_offsets(&set, &embedding->grid, stencil);
+    const gsw_status status = read_rows(embedding, csr, &set, arrays);
+    if (status != GSW_SUCCESS)
+        free(arrays[0]);
+    return status;
 }
 
 /* Checks the CSR, and brings the points to the host. */
@@ -424,15 +414,14 @@ gsw_status gsw_matrix_from_active(gsw_context *context, const gsw_csr *csr,
     GSW_TRY(begin(context, csr, embedding));
     const gsw_stencil_array array = {.values = (const void *const *)arrays,
                                      .value_type = csr->value_type};
-    if (stencil != NULL)
-        GSW_TRY(gsw_matrix_from_stencil(context, &embedding->grid, stencil, &array, &host));
-    take_offsets(&set, &embedding->grid, stencil);
-    GSW_TRY(survey(embedding, csr, &set));
     if (stencil == NULL) {
+        take_offsets(&set, &embedding->grid, NULL);
+        GSW_TRY(read_rows(embedding, csr, &set, NULL));
         GSW_TRY(choose_stencil(&set, &found));
-        GSW_TRY(gsw_matrix_from_stencil(context, &embedding->grid, &found, &array, &host));
+        stencil = &found;
     }
-    GSW_TRY(stage(embedding, csr, &host.stencil, arrays));
+    GSW_TRY(gsw_matrix_from_stencil(context, &embedding->grid, stencil, &array, &host));
+    GSW_TRY(stage(embedding, csr, stencil, arrays));
     const gsw_status status = gsw_matrix_upload(context, &host, matrix);
     free(arrays[0]);
     if (status == GSW_SUCCESS)
@@ -444,7 +433,6 @@ gsw_status gsw_matrix_refill_active(gsw_context *context, const gsw_csr *csr,
                                     gsw_embedding *embedding, const gsw_matrix *matrix) {
     void *arrays[GSW_STENCIL_MAX];
     gsw_status status = GSW_SUCCESS;
-    offset_set set;
     GSW_REQUIRE(context, context, "context must not be NULL");
     GSW_TRY(begin(context, csr, embedding));
     GSW_TRY(gsw_matrix_check(context, matrix));
@@ -454,8 +442,6 @@ gsw_status gsw_matrix_refill_active(gsw_context *context, const gsw_csr *csr,
                 "matrix: it has not been made with this embedding");
     GSW_REQUIRE(context, matrix->array.value_type == csr->value_type,
                 "csr: its values have another type than the matrix");
-    take_offsets(&set, &embedding->grid, &matrix->stencil);
-    GSW_TRY(survey(embedding, csr, &set));
     GSW_TRY(stage(embedding, csr, &matrix->stencil, arrays));
     const size_t bytes = (size_t)embedding->count * gsw_dtype_size(csr->value_type);
     for (int32_t e = 0; e < matrix->stencil.count && status == GSW_SUCCESS; e++)
