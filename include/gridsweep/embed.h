@@ -70,8 +70,9 @@ const int64_t *gsw_embedding_points(const gsw_embedding *embedding);
  * offsets that occur and the centre. With an embedding of a mask, it reaches 2 points at most: rows
  * in another order would be farther apart. A stored zero is no coupling.
  *
- * Host memory for one copy of the arrays is needed meanwhile. Bytes moved: the CSR once, or
- * twice without `stencil`, and the arrays three times. With CUDA the call waits for the stream. On failure *matrix is {0}.
+ * Host memory for one copy of the arrays is needed meanwhile. Bytes moved: the CSR once, or twice
+ * without `stencil`, and the arrays three times. With CUDA the call waits for the stream. On failure
+ * *matrix is {0}.
  * Errors: INVALID_ARGUMENT; NOT_A_GRID with the row and the column of a coupling that no stencil
  * holds, or that `stencil` does not hold; OVERFLOW, OUT_OF_MEMORY, DEVICE. */
 GSW_API
