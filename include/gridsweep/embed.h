@@ -71,10 +71,10 @@ const int64_t *gsw_embedding_points(const gsw_embedding *embedding);
  * in another order would be farther apart. A stored zero is no coupling.
  *
  * Host memory for one copy of the arrays is needed meanwhile. Bytes moved: the CSR once, or twice
- * without `stencil`, and the arrays three times. With CUDA the call waits for the stream. On failure
- * *matrix is {0}.
- * Errors: INVALID_ARGUMENT; NOT_A_GRID with the row and the column of a coupling that no stencil
- * holds, or that `stencil` does not hold; OVERFLOW, OUT_OF_MEMORY, DEVICE. */
+ * without `stencil`, and the arrays three times. With CUDA the call waits for the stream. On
+ * failure *matrix is {0}. Errors: INVALID_ARGUMENT; NOT_A_GRID with the row and the column of a
+ * coupling that no stencil holds, or that `stencil` does not hold; OVERFLOW, OUT_OF_MEMORY, DEVICE.
+ */
 GSW_API
 gsw_status gsw_matrix_from_active(gsw_context *context, const gsw_csr *csr,
                                   gsw_embedding *embedding, const gsw_stencil *stencil,
