@@ -217,7 +217,7 @@ static int grid_of_mask(const cli_options *options, const cli_mask *mask, const 
                          "--grid is needed: %s has one axis, and the matrix rows for its "
                          "active points alone",
                          mask->name);
-    for (int axis = 0; axis < mask->axes; axis++)
+    for (int axis = 0; axis < mask->axes && axis < CLI_NPY_AXES; axis++)
         *extents[axis] = mask->shape[mask->axes - 1 - axis];
     if (given != NULL)
         *grid = *given;

@@ -99,12 +99,14 @@ int cli_read_coordinates(const cli_options *options, gsw_context *context, int64
                          "%s: its shape must be (%lld, 2) or (%lld, 3): the matrix has "
                          "%lld rows",
                          file.name, (long long)rows, (long long)rows, (long long)rows);
-    else if ((*coordinates = malloc((size_t)(rows * width) * sizeof **coordinates)) == NULL)
+    double *made = code == CLI_OK ? malloc((size_t)(rows * width) * sizeof *made) : NULL;
+    if (code == CLI_OK && made == NULL)
         code = cli_error(options, "out of memory for the coordinates");
-    for (int64_t i = 0; code == CLI_OK && i < rows * width; i++) {
+    for (int64_t i = 0; made != NULL && i < rows * width; i++) {
         const int64_t k = array.fortran ? i % width * rows + i / width : i;
-        (*coordinates)[i] = columns != NULL ? columns[k] : value_at(&array, k);
+        made[i] = columns != NULL ? columns[k] : value_at(&array, k);
     }
+    *coordinates = made;
     *axes = (int)width;
     free(columns);
     free(file.bytes);
