@@ -2786,6 +2786,12 @@ def test_a_compact_matrix_on_a_device():
             sp.eye(5), OnDevice(b), active=OnDevice(mask), context=context))
         refused(TypeError, "^A: must be a device array", lambda: gs.solve(
             sp.eye(60), OnDevice(b), active=OnDevice(mask), context=context))
+        solver = gs.Solver(C, active=OnDevice(mask), context=context, rtol=1e-13)
+        parts = tuple(OnDevice(part) for part in (C.data, C.indices, C.indptr))
+        for call in (solver.update, lambda A: gs.solve(A, OnDevice(b), active=OnDevice(mask), context=context)):
+            refused(TypeError, "^A: must be in host memory", lambda: call(parts))
+        solver.update(2 * C).solve(OnDevice(b), out=OnDevice(x))
+        close_to(2 * x, wanted, 1e-12)
 
 
 def test_masks_on_a_device(A):

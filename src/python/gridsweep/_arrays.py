@@ -425,8 +425,13 @@ class Matrix:
         self.grid = grid or Grid(found.nx, found.ny, found.nz)
         self.stencil = stencil or Stencil._of(self.struct.stencil)
 
+    def _check_host(self, context, name):
+        if context.backend == "cuda" and not all(isinstance(v.array, np.ndarray) for v in self._keep):
+            raise TypeError(f"{name}: must be in host memory where its rows are not all points in order")
+
     def _embed(self, context, name, csr, grid, stencil, coordinates):
         """Makes the matrix of all points from one of the active points, or in another order."""
+        self._check_host(context, name)
         if coordinates is None and grid is None:
             raise ValueError("grid: must be given where active has one axis")
         if coordinates is None and grid.points != np.prod(self.mask.shape, dtype=np.int64):
@@ -451,6 +456,7 @@ class Matrix:
         """Takes the values of a matrix with the same rows. For use where there is a map."""
         rows, kind = self.rows, self.value_type
         csr = self._take_parts(context, name, matrix, True)
+        self._check_host(context, name)
         self.rows, self.value_type = rows, kind
         if csr.rows != rows:
             raise ValueError(f"{name}: has {csr.rows} rows; the first matrix had {rows}")
