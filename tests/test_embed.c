@@ -277,7 +277,7 @@ TEST(refusals_of_matrices) {
     /* Row 99 is coupled to row 100, at the other end of the next line. */
     expect_refusal(gsw_matrix_from_active(context, &near, e, NULL, &bad), GSW_ERROR_NOT_A_GRID,
                    "row 99 (0-based), column 100: on the 100 x 3 x 1 grid they are (-99, 1, 0) "
-                   "points apart, too far for a stencil");
+                   "points apart, too far where no stencil is given");
     expect_refusal(gsw_matrix_from_active(context, &near, e, five, &bad), GSW_ERROR_NOT_A_GRID,
                    "which the stencil does not hold");
     expect_refusal(gsw_matrix_from_active(context, &far, line, NULL, &bad), GSW_ERROR_NOT_A_GRID,

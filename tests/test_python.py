@@ -2731,6 +2731,23 @@ def test_finite_elements_with_coordinates():
     assert str(grid) == "39x39x1" and len(stencil) == 25
 
 
+def test_a_compact_matrix_with_a_stencil():
+    C, b, mask, wanted, own = compact_system("D2N5", (14, 11, 1), 0.8)
+    far, at = C.tolil(), dict(zip(own.tolist(), range(len(own))))
+    for point in own:  # couplings over three points, as of a difference of higher order
+        if point % 14 < 11 and point + 3 in at:
+            far[at[point], at[point + 3]] = -0.25
+    far = far.tocsr()
+    cross = [(0, -1, 0), (-1, 0, 0), (0, 0, 0), (1, 0, 0), (0, 1, 0)]
+    refused(gs.GridsweepError, "too far where no stencil is given", lambda: gs.solve(far, b, active=mask))
+    x, info = gs.solve(far, b, active=mask, stencil=cross + [(3, 0, 0)], rtol=1e-13)
+    close_to(x, spla.spsolve(sp.csc_matrix(far), b), 1e-12)
+    for stencil in ("D2N9", cross):
+        close_to(gs.solve(C, b, active=mask, stencil=stencil, rtol=1e-13)[0], wanted, 1e-12)
+    refused(gs.GridsweepError, "^A: row .*which the stencil does not hold",
+            lambda: gs.solve(far, b, active=mask, stencil="D2N9"))
+
+
 def refused(kind, words, call):
     with pytest.raises(kind, match=words):
         call()

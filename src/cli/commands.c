@@ -49,7 +49,7 @@ const cli_command cli_commands[] = {
      "no name, NAME is 'custom', and one line 'offset DX DY DZ' follows for each offset. "
      "FILE.mtx may be compressed with gzip; - is standard input.\n"
      "The command refuses a periodic grid without --grid, and a grid whose rows are in another "
-     "order. The message says which case it is.",
+     "order, without --coordinates. The message says which case it is.",
      "gridsweep generate --problem star13:16x12x10 --out A.mtx\n"
      "gridsweep detect A.mtx\n"
      "gridsweep detect --grid 16x12x10 A.mtx\n"

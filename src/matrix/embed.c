@@ -294,7 +294,7 @@ static gsw_status meet_offset(const gsw_embedding *embedding, const gsw_csr *csr
         set->fixed ? "which the stencil does not hold"
         : embedding->reach > NATURAL_REACH
             ? "and the stencil would be too large; the coordinates seem to be those of other rows"
-            : "too far for a stencil; the rows must be the active points in natural "
+            : "too far where no stencil is given; the rows must be the active points in natural "
               "order (x fastest)";
     int fits = !set->fixed && set->count < GSW_STENCIL_MAX;
     char text[GSW_ROW_TEXT];
