@@ -463,6 +463,44 @@ static void scene_masked(outcome *o, int variant) {
     world.active = NULL;
 }
 
+/* Both kinds of embeddings, of half of the points, and a matrix of its diagonal. */
+static void scene_embedding(outcome *o, int variant) {
+    static uint8_t active[FAULT_POINTS];
+    static double places[FAULT_POINTS], values[FAULT_POINTS];
+    static int32_t numbers[FAULT_POINTS + 1];
+    const gsw_grid grid = {10, 11, 10};
+    const gsw_csr csr = {.rows = FAULT_POINTS / 2,
+                         .nonzeros = FAULT_POINTS / 2,
+                         .row_ptr = numbers,
+                         .columns = numbers,
+                         .values = values};
+    gsw_embedding *embedding = untouched;
+    gsw_matrix matrix = {0};
+    for (int i = 0; i < FAULT_POINTS; i++) {
+        active[i] = (uint8_t)(i % 2);
+        places[i] = i % 2 ? i : -i;
+        values[i] = i + 1;
+        numbers[i] = i;
+    }
+    if (variant & 1)
+        MAKE(o, embedding,
+             gsw_embedding_create_from_coordinates(world.context, FAULT_POINTS / 2, 1, places,
+                                                   &embedding));
+    else
+        MAKE(o, embedding, gsw_embedding_create(world.context, &grid, active, &embedding));
+    const gsw_status status = gsw_matrix_from_active(world.context, &csr, embedding, NULL, &matrix);
+    o->left += status != GSW_SUCCESS && matrix.array.values != NULL;
+    STEP(o, status);
+    if (variant & 2)
+        STEP(o, gsw_matrix_refill_active(world.context, &csr, embedding, &matrix));
+    STEP(o, gsw_embedding_spread(world.context, embedding, GSW_F64, world.b, world.x));
+    STEP(o, gsw_embedding_collect(world.context, embedding, GSW_F64, world.x, world.work));
+    note(o, world.work, FAULT_POINTS / 2 * sizeof *world.work);
+end:
+    gsw_matrix_release(world.context, &matrix);
+    gsw_embedding_destroy((void *)embedding == untouched ? NULL : embedding);
+}
+
 /* ---- One process of a partition -------------------------------------------------------------- */
 
 /* Views of several processes end in these objects; that of one process does not, so they are made

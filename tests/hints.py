@@ -30,6 +30,10 @@ def solves(A: Any, b: Any) -> None:
         assert_type(solver.update(A), gs.Solver)
         assert_type(solver.precond, str)
         x, ended = solver.solve(b, x0=y)
+    gs.solve(A, b, coordinates=b)
+    embedding = gs.embed(A, b)
+    assert_type(embedding, gs.Embedding)
+    assert_type(embedding.grid, gs.Grid)
     gs.sptrsv(A, b, lower=False, grid=grid, stencil="D3N7")
     with gs.Context("cpu", threads=2) as context:
         assert_type(context.backend, str)

@@ -52,6 +52,7 @@ typedef enum kept_kind {
     KEPT_RELAX,
     KEPT_OPERATOR,
     KEPT_PRECONDITIONER,
+    KEPT_EMBEDDING,
     KEPT_CONTEXT
 } kept_kind;
 
@@ -113,6 +114,9 @@ static inline void keep_free(const kept_object *k) {
         break;
     case KEPT_PRECONDITIONER:
         gsw_preconditioner_destroy(k->object);
+        break;
+    case KEPT_EMBEDDING:
+        gsw_embedding_destroy(k->object);
         break;
     case KEPT_CONTEXT:
         gsw_context_destroy(k->object);

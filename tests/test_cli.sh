@@ -251,8 +251,10 @@ blames "unknown option '--frobnicate'$" solve poisson.mtx --frobnicate
 blames "option '--mg' is ambiguous: 5 options begin with it" solve poisson.mtx --mg 3
 blames "not 'ilu'; did you mean 'ilu0'?" solve poisson.mtx --precond ilu
 blames "not 'amg2023'$" solve poisson.mtx --precond amg2023
-blames "only one of FILE.mtx, --rhs, --x0 and --mask can be standard input" solve - --rhs -
-blames "only one of FILE.mtx, --rhs, --x0 and --mask can be standard input" solve - --mask -
+blames "only one of FILE.mtx, --rhs, --x0, --mask and --coordinates can be standard input" solve - --rhs -
+for option in --mask --coordinates; do
+    blames "only one of FILE.mtx, --rhs, --x0, --mask and --coordinates can" solve - $option -
+done
 blames "unknown option '-x'" solve poisson.mtx -x 3
 blames 'help takes no value' solve poisson.mtx --help=3
 blames "-o needs a value" solve poisson.mtx -o
@@ -349,7 +351,97 @@ expect 3 "no such mask" solve line.mtx --mask absent.npy
 expect 3 "no mask" solve line.mtx --mask line.json
 blames "^--out is the same file as the input 'mask.mtx', which would be lost" \
     solve line.mtx --mask mask.mtx --out mask.mtx
-misuses detect "line.mtx --mask mask.mtx"
+misuses sptrsv "line.mtx --part lower --coordinates mask.mtx"
+
+# ---- Rows for some points, and in another order -------------------------------------------------
+
+# The matrix of the four active points, and b, x0 and x of these.
+printf '%s\n' '%%MatrixMarket matrix coordinate real general' '4 4 8' '1 1 2' '2 2 2' '2 3 -1' \
+    '3 2 -1' '3 3 2' '3 4 -1' '4 3 -1' '4 4 2' >compact.mtx
+array='%%MatrixMarket matrix array real general'
+printf '%s\n' "$array" '4 1' 2 1 1 1 >few.mtx
+printf '%s\n' 1 1.5 2 1.5 >wanted
+expect 0 "rows for the active points" solve compact.mtx --mask plane.npy --rhs few.mtx --precond ilu0 \
+    --out few-x.mtx --json mask.json
+says out '^grid  *6 x 1 x 1$' '^rows  *4$' '^nonzeros  *8$' '^active  *4 of 6 points$' '^converged in'
+keys mask.json 'active_points 4,' 'rows 4,' 'nonzeros 8,'
+solved() {
+    tail -n 4 "$1" | awk '{ printf "%.9g\n", $1 }' >x
+    check "x has the rows that were given" cmp x "$2"
+}
+solved few-x.mtx wanted
+expect 0 "a guess of these rows" solve compact.mtx --mask space.npy --rhs few.mtx --x0 few-x.mtx
+says out '^converged in 0 iterations'
+expect 0 "a mask of one axis" solve compact.mtx --mask mask.mtx --grid 6x1 --rhs few.mtx --out other.mtx
+solved other.mtx wanted
+blames '^--grid is needed: mask.mtx has one axis' solve compact.mtx --mask mask.mtx
+expect 0 "cg" solve compact.mtx --mask plane.npy --method cg --precond ic0
+lacks err 'not symmetric'
+expect 0 "its stencil" detect compact.mtx --mask plane.npy
+says out '^grid 6 1 1$' '^stencil D2N5$'
+expect 0 "the stencil of all rows" detect line.mtx --mask plane.npy
+for command in "sptrsv --part lower" "factor --precond ilu0 --out-l l.mtx --out-u u.mtx"; do
+    # shellcheck disable=SC2086 # words
+    expect 3 "all points are needed" $command compact.mtx --mask plane.npy
+    says err "compact.mtx has rows for the active points of --mask alone, which only"
+done
+expect 3 "another grid" solve compact.mtx --mask plane.npy --grid 5x1
+says err 'plane.npy has 6 values, but the grid 5 x 1 x 1 other points'
+expect 3 "another shape" solve compact.mtx --mask plane.npy --grid 1x6
+says err 'plane.npy: its shape is not (nz, ny, nx) of the grid 1 x 6 x 1'
+expect 3 "as many values as points" solve compact.mtx --mask plane.npy --rhs mask.mtx
+says err 'mask.mtx has 6 values, but the matrix has 4 rows'
+expect 3 "another number of active points" solve few-x.mtx --mask plane.npy
+npy '|b1' False '1, 9' '\1\0\0\0\0\1\1\1' >bad.npy
+expect 3 "half a mask" solve compact.mtx --mask bad.npy
+npy '|b1' False '1, 9' '\1\0\0\0\0\1\1\0\1' >bad.npy
+expect 0 "an island" solve compact.mtx --mask bad.npy
+npy '|b1' False '1, 9' '\1\1\0\0\0\1\1\0\0' >bad.npy
+expect 3 "neighbours that are far apart" solve compact.mtx --mask bad.npy
+says err '^gridsweep solve: row 2 (1-based), column 3: on the 9 x 1 x 1 grid they are (4, 0, 0) points apart'
+
+# The same rows backwards: row i of a mesher is at -i.
+printf '%s\n' '%%MatrixMarket matrix coordinate real general' '4 4 8' '4 4 2' '3 3 2' '3 2 -1' \
+    '2 3 -1' '2 2 2' '2 1 -1' '1 2 -1' '1 1 2' >turned.mtx
+printf '%s\n' "$array" '4 1' 1 1 1 2 >few.mtx
+printf '%s\n' 1.5 2 1.5 1 >wanted
+printf '%s\n' "$array" '4 1' 9 5 4 0 >c.mtx
+printf '%s\n' "$array" '4 3' 9 5 4 0 7 7 7 7 1 1 1 1 >wide.mtx
+half='\0\0\200\77' # 1 in fp32
+npy '<f4' False '4, 2' '\0\0\20\101'$half'\0\0\0\100'$half$half$half'\0\0\0\0'$half >c.npy
+npy '<f4' True '4, 2' '\0\0\20\101\0\0\0\100'$half'\0\0\0\0'$half$half$half$half >t.npy
+eight='\0\0\0\0\0\0'
+npy '<f8' False '4,' $eight'\20\100'$eight'\0\100'$eight'\360\77'$eight'\0\0' >d.npy
+for file in c.mtx wide.mtx c.npy t.npy d.npy; do
+    expect 0 "rows with coordinates" solve turned.mtx --coordinates $file --rhs few.mtx --precond ilu0 \
+        --out other.mtx --json mask.json
+    says out '^grid  *4 x 1 x 1$' '^converged in'
+    keys mask.json 'active_points 4,' 'rows 4,'
+    solved other.mtx wanted
+done
+check "on standard input" sh -c "'$program' solve turned.mtx --coordinates - --rhs few.mtx -oother.mtx <c.npy"
+expect 0 "their grid" detect turned.mtx --coordinates c.npy
+says out '^grid 4 1 1$' '^stencil D2N5$'
+printf '%s\n' "$array" '4 1' 9 5 9 0 >bad.mtx
+expect 3 "two rows at one point" solve turned.mtx --coordinates bad.mtx
+says err 'coordinates: rows 1 (1-based) and 3 (1-based) are at one point'
+for file in mask.mtx "wide.mtx line.mtx" line.npy; do
+    # shellcheck disable=SC2086 # words
+    expect 3 "other coordinates" solve ${file#* } --coordinates ${file% *}
+done
+printf '%s\n' "$array" '4 4' 1 2 3 4 1 2 3 4 1 2 3 4 1 2 3 4 >bad.mtx
+expect 3 "four axes" solve turned.mtx --coordinates bad.mtx
+says err 'bad.mtx: its shape must be (4, 2) or (4, 3): the matrix has 4 rows'
+npy '|u1' False '4,' '\1\2\3\4' >bad.npy
+expect 3 "coordinates of bytes" solve turned.mtx --coordinates bad.npy
+says err 'cannot read bad.npy: its values are not of type float64 or float32'
+npy '<f8' False '4,' '\1\2\3\4' >bad.npy
+expect 3 "half of them" solve turned.mtx --coordinates bad.npy
+says err 'cannot read bad.npy: it is truncated'
+blames '^give either --mask or --coordinates' solve turned.mtx --coordinates c.npy --mask line.npy
+blames '^--coordinates is for a file, without --grid$' solve turned.mtx --coordinates c.npy --grid 4x1
+blames '^--coordinates is for a file' solve --problem poisson:4x1 --coordinates c.npy
+blames "^--out is the same file as the input 'c.mtx'" solve turned.mtx --coordinates c.mtx --out c.mtx
 
 misuses "solve poisson.mtx" poisson.mtx --frobnicate -x --rtol --rtol=
 blames '^FILE.mtx must not be empty$' detect ''

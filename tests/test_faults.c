@@ -117,6 +117,7 @@ static const scene scenes[] = {
     {"Krylov methods", scene_krylov, 128, 5, 0},
     {"several systems", scene_krylov_many, 8, 0, 0},
     {"masks", scene_masked, 60, 0, 0},
+    {"embeddings", scene_embedding, 4, 0, 0},
     {"one process of a partition", scene_distributed, 2 * GSW_FACTOR_LU + 4, 0, 0},
     {"Matrix Market text", scene_text, 4, 0, 0},
     {"Matrix Market files", scene_file, 3, 0, 0},

@@ -162,6 +162,15 @@ gz=.gz # where the program is built with zlib
 "$program" generate --problem poisson:3x3 --out try.gz --quiet 2>/dev/null || gz=
 "$program" generate --problem poisson:9x8x7 --out in.mtx$gz --quiet || exit 1
 "$program" solve in.mtx$gz --backend cpu --rtol 1e-3 --out b.mtx --quiet || exit 1
+{
+    printf '%%%%MatrixMarket matrix array real general\n504 3\n'
+    for axis in 1 2 3; do
+        awk -v a=$axis 'BEGIN { for (i = 0; i < 504; i++)
+            print a == 1 ? i % 9 : a == 2 ? int(i / 9) % 8 : int(i / 72) }'
+    done
+} >places.mtx
+printf '%s\n' '%%MatrixMarket matrix array integer general' '4 1' 1 0 1 1 >half-mask.mtx
+printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 3 3' '1 1 2' '2 2 2' '3 3 2' >half.mtx
 
 # A pattern for the names in messages, and the command.
 cat >commands <<END
@@ -170,6 +179,8 @@ to/\|output\|in.mtx\|b.mtx solve in.mtx$gz --backend cpu --rhs b.mtx --x0 b.mtx 
 to/\|output\|in.mtx factor in.mtx$gz --backend cpu --precond ilu0 --out-l to/l.mtx$gz --out-u to/u.mtx --json to/f.json
 to/\|output\|in.mtx\|b.mtx sptrsv in.mtx$gz --backend cpu --mask b.mtx --part lower --out to/s.mtx --quiet
 to/\|output\|in.mtx detect in.mtx$gz --json to/d.json
+to/\|output\|in.mtx\|places solve in.mtx$gz --backend cpu --coordinates places.mtx --out to/c.mtx --quiet
+to/\|output\|in.mtx\|half solve half.mtx --backend cpu --mask half-mask.mtx --grid 4x1 --out to/h.mtx --quiet
 END
 [ "$long" -eq 0 ] || cat >>commands <<END
 to/\|output generate --problem lognormal:20x19x18 --out to/a.mtx --json to/a.json

@@ -162,6 +162,29 @@ TEST(byte_order_marks_and_ends_of_files) {
     free(found);
 }
 
+/* An array of several columns, which are one after the other. */
+TEST(arrays) {
+    static const char text[] = ARRAY "2 3\n1\n2\n3\n4\n5\n6\n";
+    static const double expected[] = {1, 2, 3, 4, 5, 6};
+    static const char *const bad[] = {
+        ARRAY "2 3\n1\n2\n3\n4\n5\n", ARRAY "2 3\n1\n2\n3\n4\n5\n6\n7\n",
+        ARRAY "2 3\n1\n2\n3\n4\n5\nnan\n", ARRAY "4611686018427387904 4611686018427387904\n1\n"};
+    double *found = NULL;
+    int64_t rows = 0, columns = 0;
+    must(context, gsw_mm_parse_array(context, "a", text, sizeof text - 1, &found, &rows, &columns));
+    ck_assert_int_eq(rows, 2);
+    ck_assert_int_eq(columns, 3);
+    ck_assert_mem_eq(found, expected, sizeof expected);
+    free(found);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_int_eq(
+            gsw_mm_parse_array(context, "a", bad[i], strlen(bad[i]), &found, &rows, &columns),
+            GSW_ERROR_FORMAT);
+    ck_assert_int_eq(gsw_mm_parse_finite_vector(context, "a", text, sizeof text - 1, &found, &rows),
+                     GSW_ERROR_UNSUPPORTED);
+    must_say(context, "3 columns; a vector has one");
+}
+
 TEST(symmetric_matrices_are_expanded) {
     const double symmetric[] = {2, -1, -1, 3, 5, 5, 4};
     assert_matrix(SYMMETRIC "3 3 5\n1 1 2\n2 1 -1\n2 2 3\n3 2 5\n3 3 4\n", 3, row_ptr3, columns3,
@@ -411,6 +434,10 @@ TEST(bad_arguments) {
     must_reject(gsw_mm_parse_finite_vector(context, "x", NULL, 1, &values, &count));
     must_reject(gsw_mm_parse_finite_vector(context, "x", "", 0, NULL, &count));
     must_reject(gsw_mm_parse_finite_vector(context, "x", "", 0, &values, NULL));
+    must_reject(gsw_mm_parse_array(context, NULL, "", 0, &values, &count, &count));
+    must_reject(gsw_mm_parse_array(context, "x", NULL, 1, &values, &count, &count));
+    must_reject(gsw_mm_parse_array(context, "x", "", 0, NULL, &count, &count));
+    must_reject(gsw_mm_parse_array(context, "x", "", 0, &values, &count, NULL));
     must_reject(gsw_mm_write_matrix(context, NULL, &chain, NULL));
     must_reject(gsw_mm_write_matrix(context, path, NULL, NULL));
     must_reject(gsw_mm_write_matrix(context, path, &chain, "two\nlines"));
@@ -799,7 +826,7 @@ int main(void) {
           byte_order_marks_and_ends_of_files, symmetric_matrices_are_expanded,
           integer_and_sparse_matrices, numbers_are_rounded_correctly, a_locale_with_a_decimal_comma,
           bad_banners, unsupported_kinds, bad_sizes, bad_entries, duplicates, bad_values,
-          strange_bytes, every_prefix_and_every_changed_byte, bad_arguments, vectors,
+          strange_bytes, every_prefix_and_every_changed_byte, bad_arguments, vectors, arrays,
           matrices_come_back, a_written_matrix, text_for_a_callback, a_callback_that_fails,
           unreadable_files, long_files_and_pipes, open_descriptors_are_appended_to,
           unwritable_places, an_old_file_survives_failures, replacing_keeps_links_and_modes,

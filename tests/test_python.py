@@ -54,7 +54,7 @@ CASES = [
 def true_residual(A, b, x, nullspace=None, active=None):
     """||b - A x|| and ||b|| in extended precision, without the part along the null vector. With a mask
     those of the active points."""
-    if active is not None:
+    if active is not None and np.size(active) == A.shape[0]:
         own = np.flatnonzero(active)
         A, b, x = sp.csr_matrix(A)[own][:, own], b[own], x[own]
     entries, r = sp.coo_matrix(A), np.array(b, dtype=np.longdouble)
@@ -1209,7 +1209,7 @@ def test_the_options_that_are_named_are_there(A):
               "callback": None, "restart": 5, "precond": "auto", "method": "auto", "smoother": "gs",
               "cycle": "V", "pre_sweeps": 1, "post_sweeps": 1, "theta": 0.25,
               "cycle_type": "float32", "coarsest_points": 50, "active": np.ones((3, 4, 5), bool),
-              "keep_inactive": False}
+              "keep_inactive": False, "coordinates": None}
     for name in ("cg", "bicgstab", "gmres", "ilu0", "ic0", "dilu", "ssor", "jacobi", "triangular",
                  "multigrid", "solve", "Solver"):
         b = (vectors(60),) if name in ("cg", "bicgstab", "gmres", "solve") else ()
@@ -2585,12 +2585,230 @@ def test_the_shape_of_a_mask_is_that_of_the_grid():
     assert str(gs.detect(B)[0]) != "6x5x4" and str(gs.detect(B, active=mask)[0]) == "6x5x4"
 
 
-def test_a_matrix_of_the_active_points_alone_is_refused():
-    A, b, mask, _ = masked_system("D3N7", (5, 4, 3))
+# ---- rows for some points, and in another order ----
+
+
+def compact_system(stencil, extents, share, seed=1, symmetric=False):
+    """(C, b, mask, x, own): C has rows for the active points alone, `own`, and C x = b."""
+    A = matrix_of(stencil, extents, seed=seed, symmetric=symmetric)
+    mask = np.random.RandomState(seed).uniform(size=extents[::-1]) < share
+    mask.flat[seed % mask.size] = True
     own = np.flatnonzero(mask)
-    with pytest.raises(ValueError, match=r"^active: has shape \(3, 4, 5\), and A has rows for its active "
-                                         "points alone; A must keep those of all 60 points"):
-        gs.solve(A[own][:, own], b[own], active=mask)
+    C, b = sp.csr_matrix(A[own][:, own]), vectors(len(own))
+    return C, b, mask, np.atleast_1d(spla.spsolve(sp.csc_matrix(C), b)), own
+
+
+def places(own, extents, random, axes=3):
+    """Coordinates of points on a stretched grid, with noise of rounding."""
+    at = np.column_stack(np.unravel_index(own, extents[::-1]))[:, ::-1][:, :axes]
+    planes = [np.cumsum(random.uniform(0.2, 3, n)) for n in extents]
+    exact = np.column_stack([planes[axis][at[:, axis]] for axis in range(axes)])
+    return exact * (1 + 3e-10 * random.uniform(-1, 1, exact.shape))
+
+
+@pytest.mark.parametrize("stencil, extents", CASES)
+@pytest.mark.parametrize("share", [0, 0.03, 0.5, 0.97, 1])
+def test_a_compact_matrix_is_solved_by_itself(stencil, extents, share):
+    for symmetric in (False, True):
+        C, b, mask, wanted, own = compact_system(stencil, extents, share, symmetric=symmetric)
+        forms = [mask, mask.astype(np.uint8) * 9, np.asfortranarray(mask)]
+        for active in forms + ([mask[0]] if extents[2] == 1 else []):
+            x, info = gs.solve(C, b, active=active, rtol=1e-13)
+            close_to(x, wanted, 1e-12)
+        several, infos = gs.Solver(C, active=mask, rtol=1e-13).solve(np.column_stack([b, -3 * b]))
+        assert several.shape == (len(own), 2) and len(infos) == 2
+        close_to(several[:, 1] / -3, wanted, 1e-12)
+        random = np.random.RandomState(7)
+        order = random.permutation(len(own))
+        xyz = places(own, extents, random, 2 if extents[2] == 1 else 3)[order]
+        if len(own) < mask.size / 16:
+            continue
+        x, info = gs.solve(C[order][:, order], b[order], coordinates=xyz, rtol=1e-13)
+        close_to(x, wanted[order], 1e-12)
+
+
+def test_a_solver_of_a_compact_matrix():
+    C, b, mask, wanted, own = compact_system("D3N7", (9, 8, 7), 0.6)
+    order = np.random.RandomState(2).permutation(len(own))
+    xyz = places(own, (9, 8, 7), np.random.RandomState(2))[order]
+    for matrix, b, wanted, where in ((C, b, wanted, {"active": mask}),
+                                     (C[order][:, order], b[order], wanted[order], {"coordinates": xyz})):
+        with gs.Solver(matrix, rtol=1e-13, **where) as solver:
+            assert solver.shape == C.shape and solver.stencil.name == "D3N7"
+            out, x0 = np.zeros(len(b)), wanted.copy()
+            x, info = solver.solve(b, x0, out)
+            assert x is out and info.iterations <= 1 and np.array_equal(x0, wanted)
+            close_to(solver.solve(b)[0], wanted, 1e-12)
+            assert solver.update(2 * matrix) is solver
+            close_to(solver.solve(b)[0] * 2, wanted, 1e-12)
+            far = matrix.tolil()
+            far[5, 0] = far[5, len(b) - 1] = 1.0
+            with pytest.raises(gs.GridsweepError, match="^A: row 5 .*which the stencil does not hold"):
+                solver.update(far.tocsr())
+            close_to(solver.solve(b)[0] * 2, wanted, 1e-12)
+            with pytest.raises(ValueError, match="^A: has 3 rows; the first matrix had"):
+                solver.update(sp.csr_matrix(np.eye(3)))
+            thin = sp.csr_matrix(sp.diags(matrix.diagonal()))  # another structure, same stencil
+            close_to(solver.update(thin).solve(b)[0], b / matrix.diagonal(), 1e-12)
+    with gs.Solver(C, active=mask, rtol=1e-13) as solver:  # another mask
+        small, c, other, wanted, _ = compact_system("D3N7", (9, 8, 7), 0.3, seed=5)
+        close_to(solver.update(small, active=other).solve(c)[0], wanted, 1e-12)
+        assert solver.shape == small.shape
+
+
+def test_a_compact_matrix_without_a_mean():
+    C, b, mask, _, own = compact_system("D2N5", (12, 11, 1), 0.97, symmetric=True)
+    L = sp.csr_matrix(sp.diags(np.ravel(abs(C - sp.diags(C.diagonal())).sum(1))) -
+                      abs(C - sp.diags(C.diagonal())))
+    basin = sp.csgraph.connected_components(L)[1] == 0
+    L, own = L[basin][:, basin], own[basin]
+    mask = np.isin(np.arange(mask.size), own).reshape(mask.shape)
+    b = b[basin] - b[basin].mean()
+    for nullspace in (None, "constant", np.ones(len(own))):
+        x, info = gs.solve(L, b, active=mask, nullspace=nullspace)
+        assert not info and abs(x.mean()) < 1e-6
+        close_to(L @ x, b, 1e-7)
+
+
+def test_embed():
+    C, b, mask, wanted, own = compact_system("D2N9", (12, 11, 1), 0.7, symmetric=True)
+    order = np.random.RandomState(3).permutation(len(own))
+    xyz = places(own, (12, 11, 1), np.random.RandomState(3), 2)[order]
+    for e in (gs.embed(C, mask), gs.embed(C, mask[0]), gs.embed(C, mask.ravel(), (12, 11)),
+              gs.embed(C[order][:, order], coordinates=xyz)):
+        if e.points[0] != own[0] or e.points[1] != own[1]:
+            c, x = b[order], wanted[order]
+        else:
+            c, x = b, wanted
+        assert str(e.grid) == "12x11x1" and e.stencil.name == "D2N9"
+        assert (e.active.ravel() == mask.ravel()).all() and (abs(e.matrix - of_identity(
+            sp.csr_matrix((C.data, own[C.indices], np.concatenate([[0], np.cumsum(np.bincount(
+                own, np.diff(C.indptr), mask.size))]).astype(int)), 2 * (mask.size,)), mask)) > 0).nnz == 0
+        spread = e.spread(c)
+        assert np.array_equal(e.collect(spread), c) and not spread[~mask.ravel()].any()
+        assert np.array_equal(e.spread(np.column_stack([c, c]))[:, 1], spread)
+        for y, info in (gs.solve(e.matrix, spread, active=e.active, rtol=1e-13),
+                        gs.cg(e.matrix, spread, M=gs.ic0(e.matrix, active=e.active), rtol=1e-13),
+                        gs.cg(e.matrix, spread, M=gs.multigrid(e.matrix), rtol=1e-13)):
+            close_to(e.collect(y), x, 1e-11)
+        with pytest.raises(ValueError, match="^b: has shape"):
+            e.spread(c[1:])
+    A = matrix_of("D2N5", (5, 4, 1))
+    assert (gs.embed(A, np.ones((4, 5), bool)).matrix != A).nnz == 0
+    assert str(gs.detect(C, active=mask)[0]) == "12x11x1" == str(gs.detect(C, active=mask, grid=(12, 11))[0])
+    assert gs.detect(C[order][:, order], coordinates=xyz)[1].name == "D2N9"
+
+
+def biquadratic(cells):
+    """(A, xy) of -laplace u with Q2 elements on the unit square, u = 0 around it. Its rows are in a
+    mesher's order: vertices, edge midpoints, centres of cells."""
+    mass = np.array([[4, 2, -1], [2, 16, 2], [-1, 2, 4]]) / 30 / cells
+    stiff = np.array([[7, -8, 1], [-8, 16, -8], [1, -8, 7]]) / 3 * cells
+    n = 2 * cells + 1
+    K, M = np.zeros((n, n)), np.zeros((n, n))
+    for cell in range(cells):
+        K[2 * cell:2 * cell + 3, 2 * cell:2 * cell + 3] += stiff
+        M[2 * cell:2 * cell + 3, 2 * cell:2 * cell + 3] += mass
+    K, M = sp.csr_matrix(K[1:-1, 1:-1]), sp.csr_matrix(M[1:-1, 1:-1])
+    A = sp.csr_matrix(sp.kron(M, K) + sp.kron(K, M))
+    j, i = np.divmod(np.arange(A.shape[0]), n - 2)
+    kind = (i % 2 == 0) * 1 + (j % 2 == 0) * 2
+    order = np.lexsort((np.random.RandomState(1).permutation(len(i)), np.array([0, 1, 1, 2])[kind]))
+    return A[order][:, order], np.column_stack([i + 1, j + 1])[order] / (n - 1)
+
+
+def test_finite_elements_with_coordinates():
+    A, xy = biquadratic(20)
+    b = np.sin(3 * xy[:, 0]) + xy[:, 1]
+    with pytest.raises(gs.GridsweepError):
+        gs.solve(A, b)
+    for where in (xy, xy.astype(np.float32), np.column_stack([xy, 0 * b]), 1e5 + 100 * xy, xy.tolist(),
+                  np.asfortranarray(xy)):
+        x, info = gs.solve(A, b, coordinates=where, rtol=1e-13)
+        assert not info and info.precond == "mg"
+        close_to(x, spla.spsolve(sp.csc_matrix(A), b), 1e-12)
+    grid, stencil = gs.detect(A, coordinates=xy)
+    assert str(grid) == "39x39x1" and len(stencil) == 25
+
+
+def test_a_compact_matrix_with_a_stencil():
+    C, b, mask, wanted, own = compact_system("D2N5", (14, 11, 1), 0.8)
+    far, at = C.tolil(), dict(zip(own.tolist(), range(len(own))))
+    for point in own:  # couplings over three points, as of a difference of higher order
+        if point % 14 < 11 and point + 3 in at:
+            far[at[point], at[point + 3]] = -0.25
+    far = far.tocsr()
+    cross = [(0, -1, 0), (-1, 0, 0), (0, 0, 0), (1, 0, 0), (0, 1, 0)]
+    refused(gs.GridsweepError, "too far where no stencil is given", lambda: gs.solve(far, b, active=mask))
+    x, info = gs.solve(far, b, active=mask, stencil=cross + [(3, 0, 0)], rtol=1e-13)
+    close_to(x, spla.spsolve(sp.csc_matrix(far), b), 1e-12)
+    for stencil in ("D2N9", cross):
+        close_to(gs.solve(C, b, active=mask, stencil=stencil, rtol=1e-13)[0], wanted, 1e-12)
+    refused(gs.GridsweepError, "^A: row .*which the stencil does not hold",
+            lambda: gs.solve(far, b, active=mask, stencil="D2N9"))
+
+
+def refused(kind, words, call):
+    with pytest.raises(kind, match=words):
+        call()
+
+
+def test_compact_matrices_that_are_refused():
+    C, b, mask, _, own = compact_system("D3N7", (5, 4, 3), 0.7)
+    n, order = len(own), np.random.RandomState(1).permutation(len(own))
+    xyz, P = places(own, (5, 4, 3), np.random.RandomState(1)), C[order][:, order]
+    alone = rf"^active: has shape \(3, 4, 5\), and A has rows for its active points alone; gridsweep.embed\("
+    for make in (gs.ilu0, gs.ic0, gs.multigrid, lambda A, active: gs.cg(A, b, active=active),
+                 lambda A, active: gs.sptrsv(A, b, active=active)):
+        refused(ValueError, alone, lambda: make(C, active=mask))
+    counts = rf"^active: has shape \(3, 4, 5\), which is 60 points, {{}} of them active; A has {n} rows"
+    refused(ValueError, counts.format(0), lambda: gs.solve(C, b, active=mask & False))
+    refused(ValueError, counts.format(60), lambda: gs.solve(C, b, active=mask | True))
+    refused(ValueError, counts.format(60 - n), lambda: gs.solve(C, b, active=~mask))
+    refused(gs.GridsweepError, r"^A: row \d+ \(0-based\), column \d+: on the 5 x 4 x 3 grid .*the active points",
+            lambda: gs.solve(P, b, active=mask))
+    refused(ValueError, "^grid: must be given", lambda: gs.solve(C, b, active=mask.ravel()))
+    refused(ValueError, "^grid: ", lambda: gs.solve(C, b, active=mask, grid=(5, 4)))
+    refused(ValueError, "^b: has shape", lambda: gs.solve(C, np.ones(60), active=mask))
+    refused(ValueError, "^active, coordinates: ", lambda: gs.solve(C, b, active=mask, coordinates=xyz))
+    refused(ValueError, "^active, coordinates: ", lambda: gs.embed(C))
+    refused(ValueError, "^A: has rows for all 60 points", lambda: gs.embed(matrix_of("D3N7", (5, 4, 3)), mask))
+    for shape in ((n, 4), (n, 0), (n - 1, 3), (n, 1, 1)):
+        refused(ValueError, r"^coordinates: has shape", lambda: gs.solve(C, b, coordinates=np.ones(shape)))
+    refused(TypeError, "^coordinates: has dtype", lambda: gs.solve(C, b, coordinates=xyz * 1j))
+    refused(ValueError, "^grid: ", lambda: gs.solve(C, b, coordinates=xyz, grid=(5, 4)))
+    twice = xyz.copy()
+    twice[9] = twice[4]
+    refused(gs.GridsweepError, r"^coordinates: rows 4 \(0-based\) and 9 \(0-based\) are at one point",
+            lambda: gs.solve(C, b, coordinates=twice))
+    twice[7, 1] = np.inf
+    refused(gs.GridsweepError, r"^coordinates: row 7 ", lambda: gs.solve(C, b, coordinates=twice))
+    anywhere = np.random.RandomState(1).uniform(size=(n, 3))
+    refused(gs.GridsweepError, rf"^coordinates: {n}, {n} and {n} different values .* on no regular grid",
+            lambda: gs.solve(C, b, coordinates=anywhere))
+    constants = gs.Constants((8, 6), "D2N5", [-1.0, -1, 4, -1, -1])
+    refused(ValueError, "^coordinates: A has a grid",
+            lambda: gs.solve(constants, np.ones(48), coordinates=np.ones((48, 2))))
+
+
+def test_a_compact_matrix_on_a_device():
+    """As test_masks_on_a_device(). The matrix is in host memory."""
+    C, b, mask, wanted, _ = compact_system("D3N7", (5, 4, 3), 0.7)
+    x = np.zeros(len(b))
+    with gs.Context() as context:
+        context.backend = "cuda"
+        gs.solve(C, OnDevice(b), out=OnDevice(x), active=OnDevice(mask), context=context, rtol=1e-13)
+        close_to(x, wanted, 1e-12)
+        refused(gs.GridsweepError, "^A: csr: 5 rows, but the embedding has", lambda: gs.solve(
+            sp.eye(5), OnDevice(b), active=OnDevice(mask), context=context))
+        refused(TypeError, "^A: must be a device array", lambda: gs.solve(
+            sp.eye(60), OnDevice(b), active=OnDevice(mask), context=context))
+        solver = gs.Solver(C, active=OnDevice(mask), context=context, rtol=1e-13)
+        parts = tuple(OnDevice(part) for part in (C.data, C.indices, C.indptr))
+        for call in (solver.update, lambda A: gs.solve(A, OnDevice(b), active=OnDevice(mask), context=context)):
+            refused(TypeError, "^A: must be in host memory", lambda: call(parts))
+        solver.update(2 * C).solve(OnDevice(b), out=OnDevice(x))
+        close_to(2 * x, wanted, 1e-12)
 
 
 def test_masks_on_a_device(A):

@@ -79,6 +79,7 @@
 #include <gridsweep/grid.h>
 #include <gridsweep/matrix.h>
 #include <gridsweep/memory.h>
+#include <gridsweep/embed.h>
 #include <gridsweep/sptrsv.h>
 #include <gridsweep/factor.h>
 #include <gridsweep/smooth.h>

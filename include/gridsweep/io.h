@@ -56,6 +56,11 @@ GSW_API
 gsw_status gsw_mm_parse_finite_vector(gsw_context *context, const char *name, const char *text,
                                       size_t size, double **values, int64_t *count);
 
+/* The same for any number of columns, which are in *values one after the other. */
+GSW_API
+gsw_status gsw_mm_parse_array(gsw_context *context, const char *name, const char *text, size_t size,
+                              double **values, int64_t *rows, int64_t *columns);
+
 /* These two write a CSR matrix (general, real, %.17g) or a vector (dense array) to a file.
  * `comment` (one line of text, may be NULL) follows the banner. Errors: INVALID_ARGUMENT,
  * OUT_OF_MEMORY, IO. */

@@ -110,7 +110,8 @@ typedef struct gsw_matrix {
  * An inactive point takes no equation. Nothing of its row is used, and of vectors no value there,
  * so NaN is allowed in both. A coupling from an active point to an inactive one counts as none; the
  * diagonal stays as given. Results are 0 at inactive points. At active points they are those of the
- * smaller system of the active points alone, in the same order.
+ * smaller system of the active points alone, in the same order. A matrix that has rows for these
+ * alone: embed.h.
  *
  * A factor, a hierarchy, a solver, an operator and a stencil loop copy the mask and the matrix when
  * they take it: they do not see later changes of the arrays, and need memory for the copy. Kind LU

@@ -197,6 +197,17 @@ typedef struct gsw_mask_ops {
     gsw_status (*find_fixed)(gsw_context *context, const gsw_matrix *matrix, uint8_t *left,
                              int64_t counts[3]);
 
+    /* points: the numbers of the active points, ascending; NULL: they are only counted. *count is
+     * in host memory. */
+    gsw_status (*list)(gsw_context *context, int64_t n, const uint8_t *active, int64_t *points,
+                       int64_t *count);
+
+    /* y[points[i]] = x[i], and y[i] = x[points[i]], for i < rows. The points are distinct. */
+    gsw_status (*spread)(gsw_context *context, gsw_dtype type, int64_t rows, const int64_t *points,
+                         const void *x, void *y);
+    gsw_status (*collect)(gsw_context *context, gsw_dtype type, int64_t rows, const int64_t *points,
+                          const void *x, void *y);
+
     /* After cut, in fp64: couples inactive points weakly to their neighbours (common/mask.h).
      * `nearest`: room for one number per point. */
     gsw_status (*extend)(gsw_context *context, const gsw_matrix *matrix, int64_t *nearest,

@@ -116,7 +116,7 @@ static gsw_status check_stencil(gsw_context *context, const gsw_stencil *stencil
     return GSW_SUCCESS;
 }
 
-static gsw_status check_grid(gsw_context *context, const gsw_grid *grid, int64_t *points) {
+gsw_status gsw_grid_check(gsw_context *context, const gsw_grid *grid, int64_t *points) {
     GSW_REQUIRE(context, grid, "grid must not be NULL");
     gsw_status status = gsw_grid_points(grid, points);
     if (status != GSW_SUCCESS)
@@ -152,7 +152,7 @@ static gsw_status check_periodic(gsw_context *context, const gsw_grid *grid,
 gsw_status gsw_csr_check_on_grid(gsw_context *context, const gsw_grid *grid,
                                  const gsw_stencil *stencil, const gsw_csr *csr) {
     int64_t points = 0;
-    GSW_TRY(check_grid(context, grid, &points));
+    GSW_TRY(gsw_grid_check(context, grid, &points));
     GSW_TRY(check_stencil(context, stencil));
     GSW_TRY(gsw_csr_check(context, csr, 1));
     GSW_REQUIRE(context, csr->rows == points, "csr: %lld rows, but the grid has %lld points",
@@ -163,7 +163,7 @@ gsw_status gsw_csr_check_on_grid(gsw_context *context, const gsw_grid *grid,
 gsw_status gsw_array_check_on_grid(gsw_context *context, const gsw_grid *grid,
                                    const gsw_stencil *stencil, const gsw_stencil_array *array) {
     int64_t points = 0;
-    GSW_TRY(check_grid(context, grid, &points));
+    GSW_TRY(gsw_grid_check(context, grid, &points));
     GSW_TRY(check_stencil(context, stencil));
     GSW_REQUIRE(context, array, "array must not be NULL");
     GSW_REQUIRE(context, array->values, "array: values must not be NULL");

@@ -37,6 +37,9 @@ gsw_status gsw_matrix_check_place(gsw_context *context, const gsw_matrix *matrix
 /* Refuses a kind of matrix that the backend does not read; gsw_matrix_check_place() does, too. */
 gsw_status gsw_matrix_check_kind(gsw_context *context, const gsw_matrix *matrix);
 
+/* Checks a grid, and counts its points. Errors: INVALID_ARGUMENT, OVERFLOW. */
+gsw_status gsw_grid_check(gsw_context *context, const gsw_grid *grid, int64_t *points);
+
 /* Checks a view, which the caller may have filled by hand, as its constructor would. Does not check
  * the contents of the arrays. Errors: INVALID_ARGUMENT, OVERFLOW, UNSUPPORTED (a matrix on a
  * partition: who takes one looks for it first). */

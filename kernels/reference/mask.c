@@ -64,6 +64,39 @@ static gsw_status host_take(gsw_context *context, int64_t n, const uint8_t *acti
     return GSW_SUCCESS;
 }
 
+static gsw_status host_list(gsw_context *context, int64_t n, const uint8_t *active, int64_t *points,
+                            int64_t *count) {
+    int64_t found = 0;
+    (void)context;
+    for (int64_t i = 0; i < n; i++) {
+        if (!active[i])
+            continue;
+        if (points != NULL)
+            points[found] = i;
+        found++;
+    }
+    *count = found;
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_spread(gsw_context *context, gsw_dtype type, int64_t rows,
+                              const int64_t *points, const void *x, void *y) {
+    const size_t size = gsw_dtype_size(type);
+#pragma omp parallel for num_threads(context->threads) if (rows > SERIAL_LIMIT)
+    for (int64_t i = 0; i < rows; i++)
+        memcpy((char *)y + (size_t)points[i] * size, (const char *)x + (size_t)i * size, size);
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_collect(gsw_context *context, gsw_dtype type, int64_t rows,
+                               const int64_t *points, const void *x, void *y) {
+    const size_t size = gsw_dtype_size(type);
+#pragma omp parallel for num_threads(context->threads) if (rows > SERIAL_LIMIT)
+    for (int64_t i = 0; i < rows; i++)
+        memcpy((char *)y + (size_t)i * size, (const char *)x + (size_t)points[i] * size, size);
+    return GSW_SUCCESS;
+}
+
 /* Calls point() for every inactive point. */
 static void for_inactive(const gsw_context *context, const gsw_matrix *matrix,
                          const gsw_mask_rows *m, const int64_t *nearest,
@@ -177,4 +210,7 @@ const gsw_mask_ops gsw_host_mask_ops = {.select = host_select,
                                         .cut = host_cut,
                                         .is_cut = host_is_cut,
                                         .find_fixed = host_find_fixed,
+                                        .list = host_list,
+                                        .spread = host_spread,
+                                        .collect = host_collect,
                                         .extend = host_extend};

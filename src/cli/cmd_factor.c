@@ -72,6 +72,8 @@ static int run(const cli_options *options, factor_job *job) {
     int code = cli_open_place(options, &(cli_work){.factor = &wanted}, &job->place);
     if (code == CLI_OK)
         code = cli_load(options, job->place.host, &job->input);
+    if (code == CLI_OK)
+        code = cli_refuse_embedding(options, &job->input);
     if (code != CLI_OK)
         return code;
     cli_print_matrix(options, &job->input);

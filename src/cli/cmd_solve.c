@@ -223,8 +223,13 @@ static int report(const cli_options *options, cli_solve *job, bool solved) {
         return code;
     (void)snprintf(own, sizeof own, "%s", gsw_context_device(job->place.run));
     cli_processes_collect(own, sizeof own, job->devices);
-    if (first && solved)
+    if (first && solved) {
         cli_solve_print(options, job);
+        code = cli_collect(options, &job->input, job->x);
+    }
+    code = cli_processes_agree(options, code);
+    if (code != CLI_OK)
+        return code;
     return cli_processes_agree(options, first ? cli_solve_write(options, job, solved) : CLI_OK);
 }
 

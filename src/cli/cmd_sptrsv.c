@@ -123,6 +123,8 @@ static int run(const cli_options *options, sptrsv_job *job) {
     if (code == CLI_OK)
         code = cli_load(options, job->place.host, &job->input);
     if (code == CLI_OK)
+        code = cli_refuse_embedding(options, &job->input);
+    if (code == CLI_OK)
         code = cli_load_rhs(options, job->place.host, &job->input, &job->b);
     if (code == CLI_OK)
         code = cli_load_guess(options, job->place.host, &job->input, &job->x);

@@ -49,13 +49,15 @@ const cli_command cli_commands[] = {
      "no name, NAME is 'custom', and one line 'offset DX DY DZ' follows for each offset. "
      "FILE.mtx may be compressed with gzip; - is standard input.\n"
      "The command refuses a periodic grid without --grid, and a grid whose rows are in another "
-     "order. The message says which case it is.",
+     "order, without --coordinates. The message says which case it is.",
      "gridsweep generate --problem star13:16x12x10 --out A.mtx\n"
      "gridsweep detect A.mtx\n"
      "gridsweep detect --grid 16x12x10 A.mtx\n"
      "gridsweep generate --problem poisson:9x8 --out - | gridsweep detect -\n",
-     "FILE.mtx", OPTIONS(OPT_GRID, OPT_DETECT_BACKEND, OPT_DEVICE, OPT_JSON, OPT_QUIET), OPT_COUNT,
-     cmd_detect},
+     "FILE.mtx",
+     OPTIONS(OPT_GRID, OPT_MASK, OPT_COORDINATES, OPT_DETECT_BACKEND, OPT_DEVICE, OPT_JSON,
+             OPT_QUIET),
+     OPT_COUNT, cmd_detect},
     {"solve", "solve A x = b with a preconditioned Krylov method",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) [OPTION]...",
      "The command solves A x = b, starting from x = 0 or from --x0. On a terminal a live line "
@@ -80,14 +82,15 @@ const cli_command cli_commands[] = {
      "gridsweep solve A.mtx\n"
      "gridsweep solve A.mtx --rhs random:1 --rtol 1e-10 --out x.mtx\n"
      "gridsweep solve A.mtx --mask ocean.npy\n"
+     "gridsweep solve A.mtx --coordinates nodes.npy\n"
      "mpirun -n 4 gridsweep solve --problem lognormal:64x64x64\n",
      "FILE.mtx",
      OPTIONS(OPT_PROBLEM, OPT_RHS, OPT_SOLVE_METHOD, OPT_SOLVE_PRECOND, OPT_RTOL, OPT_MAX_ITER,
              OPT_BACKEND, OPT_THREADS, OPT_OUT, OPT_JSON, OPT_QUIET, OPT_FACTOR_PRECISION,
-             OPT_STENCIL, OPT_CONSTANT, OPT_GRID, OPT_X0, OPT_MASK, OPT_NULLSPACE, OPT_RESTART,
-             OPT_OMEGA, OPT_PIVOT_SHIFT, OPT_NORM, OPT_EISENSTAT, OPT_MG_CYCLE, OPT_MG_SMOOTHER,
-             OPT_MG_THETA, OPT_MG_INFO, OPT_MG_PRECISION, OPT_SCOPE, OPT_OVERLAP, OPT_BOXES,
-             OPT_WAIT_LIMIT, OPT_DEVICE),
+             OPT_STENCIL, OPT_CONSTANT, OPT_GRID, OPT_X0, OPT_MASK, OPT_COORDINATES, OPT_NULLSPACE,
+             OPT_RESTART, OPT_OMEGA, OPT_PIVOT_SHIFT, OPT_NORM, OPT_EISENSTAT, OPT_MG_CYCLE,
+             OPT_MG_SMOOTHER, OPT_MG_THETA, OPT_MG_INFO, OPT_MG_PRECISION, OPT_SCOPE, OPT_OVERLAP,
+             OPT_BOXES, OPT_WAIT_LIMIT, OPT_DEVICE),
      SOLVE_COMMON, cmd_solve},
     {"sptrsv", "solve one triangular system exactly",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) --part lower|upper [OPTION]...",

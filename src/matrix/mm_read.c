@@ -358,8 +358,8 @@ static gsw_status read_size(reader *r, header *h, int64_t line_min) {
     GSW_TRY(read_whole(r, "number of columns", &h->columns));
     if (h->coordinate)
         GSW_TRY(read_whole(r, "number of entries", &h->entries));
-    else
-        h->entries = h->rows;
+    else if (__builtin_mul_overflow(h->rows, h->columns, &h->entries))
+        h->entries = INT64_MAX;
     GSW_TRY(end_line(r));
     if (h->rows < 1 || h->columns < 1)
         return fail_at(r, GSW_ERROR_FORMAT, "%lld rows and %lld columns: at least one is needed",
@@ -617,7 +617,9 @@ cleanup:
 typedef struct vector {
     double *values;
     int64_t count;
-    int any_value; /* NaN and infinity are accepted; set before the call */
+    int any_value; /* NaN and infinity are accepted; set before the call, */
+    int any_width; /* and so are several columns */
+    int64_t columns;
 } vector;
 
 /* `result` receives a vector's values and their count. */
@@ -633,12 +635,12 @@ static gsw_status parse_vector(reader *r, void *result) {
     if (h.symmetry != GENERAL)
         return fail_at(r, GSW_ERROR_UNSUPPORTED, "a symmetric array where a vector is needed");
     GSW_TRY(read_size(r, &h, VECTOR_LINE_MIN));
-    if (h.columns != 1)
+    if (h.columns != 1 && !out->any_width)
         return fail_at(r, GSW_ERROR_UNSUPPORTED, "%lld columns; a vector has one",
                        (long long)h.columns);
-    GSW_TRY(gsw_alloc(r->context, (size_t)h.rows, sizeof(double), "vector", &memory));
+    GSW_TRY(gsw_alloc(r->context, (size_t)h.entries, sizeof(double), "vector", &memory));
     double *v = memory;
-    for (int64_t k = 0; k < h.rows; k++) {
+    for (int64_t k = 0; k < h.entries; k++) {
         GSW_TRY_GOTO(next_entry(r, &h, k), cleanup);
         GSW_TRY_GOTO(read_value(r, h.integer, out->any_value, &v[k]), cleanup);
         GSW_TRY_GOTO(end_line(r), cleanup);
@@ -646,6 +648,7 @@ static gsw_status parse_vector(reader *r, void *result) {
     GSW_TRY_GOTO(end_file(r, &h), cleanup);
     out->values = v;
     out->count = h.rows;
+    out->columns = h.columns;
     return GSW_SUCCESS;
 cleanup:
     free(v);
@@ -776,6 +779,20 @@ static gsw_status read_vector(gsw_context *context, const char *path, int any_va
 gsw_status gsw_mm_parse_finite_vector(gsw_context *context, const char *name, const char *text,
                                       size_t size, double **values, int64_t *count) {
     return parse_values(context, name, text, size, 0, values, count);
+}
+
+gsw_status gsw_mm_parse_array(gsw_context *context, const char *name, const char *text, size_t size,
+                              double **values, int64_t *rows, int64_t *columns) {
+    GSW_REQUIRE(context, name, "name must not be NULL");
+    GSW_REQUIRE(context, text || size == 0, "text must not be NULL");
+    GSW_REQUIRE(context, values && rows && columns, "values, rows and columns must not be NULL");
+    reader r = open_text(context, name, text, size);
+    vector v = {.any_width = 1};
+    GSW_TRY(in_c_locale(&r, parse_vector, &v));
+    *values = v.values;
+    *rows = v.count;
+    *columns = v.columns;
+    return GSW_SUCCESS;
 }
 
 gsw_status gsw_mm_read_vector(gsw_context *context, const char *path, double **values,

@@ -51,6 +51,80 @@ __global__ void __launch_bounds__(THREADS)
         copy[i] = active[i] != 0;
 }
 
+/* Blocks that list active points, at most: each takes a range of points. */
+enum { LISTS = 1024 };
+
+/* The active points of each block's range. */
+__global__ void __launch_bounds__(THREADS)
+    count_active(int64_t n, int64_t range, const uint8_t *active, unsigned long long *counts) {
+    const int64_t first = (int64_t)blockIdx.x * range, end = min(first + range, n);
+    unsigned long long count = 0;
+    take_turn();
+    for (int64_t from = first; from < end; from += THREADS)
+        count +=
+            (unsigned)__syncthreads_count(from + threadIdx.x < end && active[from + threadIdx.x]);
+    if (threadIdx.x == 0)
+        counts[blockIdx.x] = count;
+}
+
+/* Writes them, after those of the blocks before. */
+__global__ void __launch_bounds__(THREADS)
+    list_active(int64_t n, int64_t range, const uint8_t *active, const unsigned long long *counts,
+                int64_t *points) {
+    __shared__ unsigned long long before;
+    __shared__ int of_warp[THREADS / 32];
+    const int64_t first = (int64_t)blockIdx.x * range, end = min(first + range, n);
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    take_turn();
+    if (threadIdx.x == 0)
+        before = 0;
+    __syncthreads();
+    for (unsigned block = threadIdx.x; block < blockIdx.x; block += THREADS)
+        atomicAdd(&before, counts[block]);
+    __syncthreads();
+    int64_t next = (int64_t)before;
+    for (int64_t from = first; from < end; from += THREADS) {
+        const int64_t i = from + threadIdx.x;
+        const bool found = i < end && active[i];
+        const unsigned some = __ballot_sync(0xffffffffU, found);
+        if (lane == 0)
+            of_warp[warp] = __popc(some);
+        __syncthreads();
+        int64_t at = next + __popc(some & ((1U << lane) - 1));
+        for (unsigned w = 0; w < THREADS / 32; w++) {
+            at += w < warp ? of_warp[w] : 0;
+            next += of_warp[w];
+        }
+        if (found)
+            points[at] = i;
+        __syncthreads();
+    }
+}
+
+/* y[points[i]] = x[i], or y[i] = x[points[i]]. */
+template <bool Spread, typename Value>
+__global__ void __launch_bounds__(THREADS)
+    move(int64_t rows, const int64_t *points, const Value *x, Value *y) {
+    take_turn();
+    for (int64_t i = first_of_thread(); i < rows; i += threads_of_grid())
+        y[Spread ? points[i] : i] = x[Spread ? i : points[i]];
+}
+
+template <bool Spread>
+gsw_status launch_move(gsw_context *context, gsw_dtype type, int64_t rows, const int64_t *points,
+                       const void *x, void *y) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    const unsigned blocks = blocks_of(rows);
+    return gsw_cuda_check(
+        context,
+        type == GSW_F64
+            ? launch_kernel(cuda, move<Spread, double>, blocks, THREADS, 0, rows, points,
+                            static_cast<const double *>(x), static_cast<double *>(y))
+            : launch_kernel(cuda, move<Spread, float>, blocks, THREADS, 0, rows, points,
+                            static_cast<const float *>(x), static_cast<float *>(y)),
+        "moving values between rows and points");
+}
+
 /* What is done at inactive points: the steps of an extension, a cut, and a look. */
 enum step { CUT, EXTEND, END, LOOK };
 
@@ -244,6 +318,37 @@ gsw_status gsw_cuda_find_fixed(gsw_context *context, const gsw_matrix *matrix, u
         return launch_kernel(gsw_cuda_of(context), find_fixed, blocks_of(n), THREADS, 0, m, n, left,
                              found);
     });
+}
+
+gsw_status gsw_cuda_list_active(gsw_context *context, int64_t n, const uint8_t *active,
+                                int64_t *points, int64_t *count) {
+    const int64_t share = (n + LISTS - 1) / LISTS, least = THREADS;
+    const int64_t range = share < least ? least : share;
+    const int blocks = static_cast<int>((n + range - 1) / range);
+    int64_t counts[LISTS];
+    GSW_TRY(count_points(context, blocks, counts, [&](unsigned long long *found) {
+        const gsw_cuda *cuda = gsw_cuda_of(context);
+        const cudaError_t error = launch_kernel(cuda, count_active, static_cast<unsigned>(blocks),
+                                                THREADS, 0, n, range, active, found);
+        return error != cudaSuccess || points == nullptr
+                   ? error
+                   : launch_kernel(cuda, list_active, static_cast<unsigned>(blocks), THREADS, 0, n,
+                                   range, active, found, points);
+    }));
+    *count = 0;
+    for (int block = 0; block < blocks; block++)
+        *count += counts[block];
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_cuda_spread(gsw_context *context, gsw_dtype type, int64_t rows,
+                           const int64_t *points, const void *x, void *y) {
+    return launch_move<true>(context, type, rows, points, x, y);
+}
+
+gsw_status gsw_cuda_collect(gsw_context *context, gsw_dtype type, int64_t rows,
+                            const int64_t *points, const void *x, void *y) {
+    return launch_move<false>(context, type, rows, points, x, y);
 }
 
 gsw_status gsw_cuda_extend(gsw_context *context, const gsw_matrix *matrix, int64_t *nearest,

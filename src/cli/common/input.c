@@ -12,7 +12,7 @@
 #endif
 #include "gzip.h"
 #include "input.h"
-#include "npy.h"
+#include "points.h"
 #include "processes.h"
 
 #define REASON_SIZE 512
@@ -150,13 +150,18 @@ static int check_sources(const cli_options *options) {
         return cli_usage(options, "--grid is for a file; the name of a problem contains its grid");
     if (options->file != NULL && options->stencil != NULL)
         return cli_usage(options, "--stencil is for random problems; a file has its own stencil");
-    const char *inputs[] = {options->file, options->rhs, options->x0, options->mask};
+    if (options->coordinates != NULL && (options->problem != NULL || options->grid != NULL))
+        return cli_usage(options, "--coordinates is for a file, without --grid");
+    if (options->coordinates != NULL && options->mask != NULL)
+        return cli_usage(options, "give either --mask or --coordinates, not both");
+    const char *inputs[] = {options->file, options->rhs, options->x0, options->mask,
+                            options->coordinates};
     int standard = 0;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         standard += inputs[i] != NULL && strcmp(inputs[i], "-") == 0;
     if (standard > 1)
-        return cli_usage(options,
-                         "only one of FILE.mtx, --rhs, --x0 and --mask can be standard input");
+        return cli_usage(options, "only one of FILE.mtx, --rhs, --x0, --mask and --coordinates can "
+                                  "be standard input");
     return CLI_OK;
 }
 
@@ -178,25 +183,9 @@ static int load_problem(const cli_options *options, gsw_context *context, cli_in
     return CLI_OK;
 }
 
-/* A Matrix Market file in memory. `name` is for messages. */
-typedef struct file_text {
-    const char *name;
-    char *bytes;
-    size_t size;
-} file_text;
-
-/* "-" is standard input. Returns an exit code. */
-static int read_text(const cli_options *options, const char *path, file_text *file) {
-    file->name = strcmp(path, "-") == 0 ? "standard input" : path;
-    const char *problem = cli_read_file(path, &file->bytes, &file->size);
-    if (problem == NULL)
-        return CLI_OK;
-    return cli_error(options, "cannot read %s: %s", file->name, problem);
-}
-
 static int read_matrix(const cli_options *options, gsw_context *context, gsw_csr *csr) {
-    file_text file;
-    int code = read_text(options, options->file, &file);
+    cli_input_file file;
+    int code = cli_read_text(options, options->file, &file);
     if (code != CLI_OK)
         return code;
     gsw_status status = gsw_mm_parse_matrix(context, file.name, file.bytes, file.size, csr);
@@ -204,7 +193,107 @@ static int read_matrix(const cli_options *options, gsw_context *context, gsw_csr
     return cli_status(options, context, status, CLI_FROM_FILE);
 }
 
-static int load_file(const cli_options *options, gsw_context *context, cli_input *input) {
+/* ---- Rows for some points, or in another order ---------------------------------------------- */
+
+static int check_shape(const cli_options *options, const cli_mask *mask, const gsw_grid *grid) {
+    const int64_t shape[] = {grid->nz, grid->ny, grid->nx};
+    for (int axis = 0; mask->axes > 1 && axis < mask->axes; axis++)
+        if (mask->shape[axis] != shape[axis + 3 - mask->axes])
+            return cli_error(options,
+                             "%s: its shape is not (nz, ny, nx) of the grid %lld x %lld x %lld; "
+                             "if the grid is wrong, give --grid",
+                             mask->name, (long long)grid->nx, (long long)grid->ny,
+                             (long long)grid->nz);
+    return CLI_OK;
+}
+
+/* The grid that the options or the shape of a mask give. */
+static int grid_of_mask(const cli_options *options, const cli_mask *mask, const gsw_grid *given,
+                        gsw_grid *grid) {
+    *grid = (gsw_grid){1, 1, 1};
+    int64_t *extents[] = {&grid->nx, &grid->ny, &grid->nz};
+    if (given == NULL && mask->axes < 2)
+        return cli_usage(options,
+                         "--grid is needed: %s has one axis, and the matrix rows for its "
+                         "active points alone",
+                         mask->name);
+    for (int axis = 0; axis < mask->axes && axis < CLI_NPY_AXES; axis++)
+        *extents[axis] = mask->shape[mask->axes - 1 - axis];
+    if (given != NULL)
+        *grid = *given;
+    if (grid->nx * grid->ny * grid->nz != mask->count)
+        return cli_error(
+            options, "%s has %lld values, but the grid %lld x %lld x %lld other points", mask->name,
+            (long long)mask->count, (long long)grid->nx, (long long)grid->ny, (long long)grid->nz);
+    return check_shape(options, mask, grid);
+}
+
+/* Makes the matrix of all points. The status is that of the library. */
+static int embed(const cli_options *options, gsw_context *context, const gsw_grid *given,
+                 const cli_mask *mask, cli_input *input, gsw_status *status) {
+    gsw_grid grid;
+    double *coordinates = NULL;
+    int axes = 0, code;
+    input->context = context;
+    input->rows = input->csr.rows;
+    if (options->coordinates != NULL) {
+        code = cli_read_coordinates(options, context, input->rows, &axes, &coordinates);
+        if (code == CLI_OK)
+            *status = gsw_embedding_create_from_coordinates(context, input->rows, axes, coordinates,
+                                                            &input->embedding);
+        free(coordinates);
+    } else {
+        code = grid_of_mask(options, mask, given, &grid);
+        if (code == CLI_OK)
+            *status = gsw_embedding_create(context, &grid, mask->active, &input->embedding);
+    }
+    if (code == CLI_OK && *status == GSW_SUCCESS)
+        *status =
+            gsw_matrix_from_active(context, &input->csr, input->embedding, NULL, &input->matrix);
+    return code;
+}
+
+/* Replaces a vector of the rows by one of the points. */
+static int spread(const cli_options *options, gsw_context *context, const cli_input *input,
+                  double **vector) {
+    if (input->embedding == NULL)
+        return CLI_OK;
+    double *rows = *vector;
+    *vector = malloc(input->vector_bytes);
+    if (*vector == NULL) {
+        free(rows);
+        return cli_error(options, "out of memory for a vector");
+    }
+    const gsw_status status =
+        gsw_embedding_spread(context, input->embedding, GSW_F64, rows, *vector);
+    free(rows);
+    return cli_status(options, context, status, CLI_FROM_FILE);
+}
+
+int cli_collect(const cli_options *options, const cli_input *input, double *x) {
+    if (input->embedding == NULL)
+        return CLI_OK;
+    double *points = malloc(input->vector_bytes);
+    if (points == NULL)
+        return cli_error(options, "out of memory for the solution");
+    memcpy(points, x, input->vector_bytes);
+    const gsw_status status =
+        gsw_embedding_collect(input->context, input->embedding, GSW_F64, points, x);
+    free(points);
+    return cli_status(options, input->context, status, CLI_FROM_FILE);
+}
+
+int cli_refuse_embedding(const cli_options *options, const cli_input *input) {
+    return input->embedding == NULL
+               ? CLI_OK
+               : cli_error(options,
+                           "%s has rows for the active points of --mask alone, which only 'solve' "
+                           "and 'detect' take",
+                           options->file);
+}
+
+static int load_file(const cli_options *options, gsw_context *context, const cli_mask *mask,
+                     cli_input *input) {
     gsw_grid extents, *given = NULL;
     if (options->grid != NULL) {
         gsw_status status = gsw_grid_parse(context, options->grid, &extents);
@@ -212,12 +301,20 @@ static int load_file(const cli_options *options, gsw_context *context, cli_input
             return cli_status(options, context, status, CLI_FROM_OPTION);
         given = &extents;
     }
-    gsw_csr copy;
+    gsw_csr copy = {0};
     char remark[256] = "";
+    gsw_status status = GSW_SUCCESS;
     int code = read_matrix(options, context, &input->csr);
     if (code != CLI_OK)
         return code;
-    gsw_status status = gsw_matrix_fit(context, &input->csr, given, NULL, &input->matrix, &copy);
+    const int64_t rows = input->csr.rows;
+    if (options->coordinates != NULL ||
+        (mask->active != NULL && mask->count != rows && mask->active_count == rows))
+        code = embed(options, context, given, mask, input, &status);
+    else
+        status = gsw_matrix_fit(context, &input->csr, given, NULL, &input->matrix, &copy);
+    if (code != CLI_OK)
+        return code;
     if (status == GSW_SUCCESS && copy.rows > 0) {
         gsw_csr_free(&input->csr);
         input->csr = copy;
@@ -239,83 +336,50 @@ static int refuse_count(const cli_options *options, const cli_input *input, cons
                      (long long)count, (long long)input->rows);
 }
 
-/* Copies the values of an array whose shape is (nz, ny, nx), (ny, nx) or (points,). */
-static int take_npy(const cli_options *options, const file_text *file, cli_input *input) {
-    const gsw_grid *grid = &input->matrix.grid;
-    const int64_t shape[] = {grid->nz, grid->ny, grid->nx};
-    cli_npy array;
-    const char *problem = cli_parse_npy(file->bytes, file->size, &array);
-    if (problem != NULL)
-        return cli_error(options, "cannot read %s: %s", file->name, problem);
-    if (array.count != input->rows)
-        return refuse_count(options, input, file->name, array.count);
-    for (int axis = 0; array.axes > 1 && axis < array.axes; axis++)
-        if (array.shape[axis] != shape[axis + 3 - array.axes])
-            return cli_error(options,
-                             "%s: its shape is not (nz, ny, nx) of the grid %lld x %lld x %lld; "
-                             "if the grid is wrong, give --grid",
-                             file->name, (long long)grid->nx, (long long)grid->ny,
-                             (long long)grid->nz);
-    memcpy(input->active, array.values, (size_t)input->rows);
-    return CLI_OK;
-}
-
-static int take_values(const cli_options *options, gsw_context *context, const file_text *file,
-                       cli_input *input) {
-    double *values = NULL;
-    int64_t count;
-    const gsw_status status =
-        gsw_mm_parse_finite_vector(context, file->name, file->bytes, file->size, &values, &count);
-    if (status != GSW_SUCCESS)
-        return cli_status(options, context, status, CLI_FROM_FILE);
-    for (int64_t i = 0; i < count && count == input->rows; i++)
-        input->active[i] = values[i] != 0;
-    free(values);
-    return count == input->rows ? CLI_OK : refuse_count(options, input, file->name, count);
-}
-
-static int load_mask(const cli_options *options, gsw_context *context, cli_input *input) {
-    file_text file;
-    input->active_points = input->rows;
-    if (options->mask == NULL)
-        return CLI_OK;
-    int code = read_text(options, options->mask, &file);
-    if (code != CLI_OK)
-        return code;
-    input->active = calloc((size_t)input->rows, 1);
-    if (input->active == NULL)
-        code = cli_error(options, "out of memory for the mask");
-    else if (cli_is_npy(file.bytes, file.size))
-        code = take_npy(options, &file, input);
-    else
-        code = take_values(options, context, &file, input);
-    free(file.bytes);
-    for (int64_t i = 0; input->active != NULL && i < input->rows; i++)
-        input->active_points -= input->active[i] == 0;
-    input->matrix.active = input->active;
-    return code;
+/* Gives the mask to a matrix of all points. */
+static int take_mask(const cli_options *options, const cli_mask *mask, cli_input *input) {
+    if (mask->count != input->rows)
+        return cli_error(options,
+                         "%s has %lld values, but the matrix has %lld rows; %lld of the "
+                         "values are active",
+                         mask->name, (long long)mask->count, (long long)input->rows,
+                         (long long)mask->active_count);
+    input->matrix.active = mask->active;
+    input->active_points = mask->active_count;
+    return check_shape(options, mask, &input->matrix.grid);
 }
 
 int cli_load(const cli_options *options, gsw_context *context, cli_input *input) {
+    cli_mask mask = {0};
     *input = (cli_input){0};
     int code = check_sources(options);
+    if (code == CLI_OK && options->mask != NULL)
+        code = cli_read_mask(options, context, &mask);
+    input->active = mask.active;
     if (code == CLI_OK)
         code = options->problem != NULL ? load_problem(options, context, input)
-                                        : load_file(options, context, input);
+                                        : load_file(options, context, &mask, input);
     const gsw_grid *grid = &input->matrix.grid;
-    input->rows = grid->nx * grid->ny * grid->nz;
-    if (code == CLI_OK)
-        code = load_mask(options, context, input);
+    const int64_t points = grid->nx * grid->ny * grid->nz;
+    if (input->embedding == NULL)
+        input->rows = points;
+    input->active_points = input->rows;
+    if (code == CLI_OK && options->mask != NULL && input->embedding == NULL)
+        code = take_mask(options, &mask, input);
     if (code != CLI_OK) {
         cli_input_free(input);
         return code;
     }
-    input->nonzeros = cli_count_entries(&input->matrix, GSW_FULL);
-    input->vector_bytes = (size_t)input->rows * sizeof(double);
+    input->nonzeros = input->embedding != NULL ? input->csr.nonzeros
+                                               : cli_count_entries(&input->matrix, GSW_FULL);
+    input->vector_bytes = (size_t)points * sizeof(double);
     return CLI_OK;
 }
 
 void cli_input_free(cli_input *input) {
+    if (input->embedding != NULL)
+        gsw_matrix_release(input->context, &input->matrix);
+    gsw_embedding_destroy(input->embedding);
     gsw_problem_destroy(input->problem);
     gsw_csr_free(&input->csr);
     free(input->active);
@@ -390,7 +454,7 @@ bool cli_is_symmetric(const cli_input *input, bool lifted) {
     if (input->problem != NULL)
         return gsw_problem_symmetric(input->problem) != 0;
     const gsw_csr *csr = &input->csr;
-    const uint8_t *active = input->active;
+    const uint8_t *active = input->embedding == NULL ? input->active : NULL;
     for (int64_t row = 0; row < csr->rows; row++) {
         for (int64_t k = cli_csr_index(csr, csr->row_ptr, row);
              k < cli_csr_index(csr, csr->row_ptr, row + 1); k++) {
@@ -430,9 +494,9 @@ bool cli_rhs_is_file(const char *rhs) {
 /* A vector with a value for each row. */
 static int read_vector(const cli_options *options, gsw_context *context, const char *path,
                        const cli_input *input, double **vector) {
-    file_text file;
+    cli_input_file file;
     int64_t count;
-    int code = read_text(options, path, &file);
+    int code = cli_read_text(options, path, &file);
     if (code != CLI_OK)
         return code;
     gsw_status status =
@@ -441,7 +505,7 @@ static int read_vector(const cli_options *options, gsw_context *context, const c
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, CLI_FROM_FILE);
     if (count == input->rows)
-        return CLI_OK;
+        return spread(options, context, input, vector);
     free(*vector);
     *vector = NULL;
     return refuse_count(options, input, file.name, count);
@@ -451,7 +515,7 @@ int cli_load_guess(const cli_options *options, gsw_context *context, const cli_i
                    double **x) {
     if (options->x0 != NULL)
         return read_vector(options, context, options->x0, input, x);
-    *x = calloc((size_t)input->rows, sizeof **x);
+    *x = calloc(1, input->vector_bytes);
     if (*x != NULL)
         return CLI_OK;
     return cli_error(options, "out of memory for the solution");
@@ -483,5 +547,5 @@ int cli_load_rhs(const cli_options *options, gsw_context *context, const cli_inp
         gsw_random_vector(seed, input->rows, *b);
     for (int64_t i = 0; !random && i < input->rows; i++)
         (*b)[i] = 1;
-    return CLI_OK;
+    return spread(options, context, input, b);
 }

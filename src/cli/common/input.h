@@ -2,6 +2,7 @@
 #ifndef GSW_CLI_INPUT_H
 #define GSW_CLI_INPUT_H
 
+#include <gridsweep/embed.h>
 #include "options.h"
 
 /* A matrix from a file or a model problem, and what is known about it. */
@@ -9,10 +10,12 @@ typedef struct cli_input {
     gsw_problem *problem; /* NULL where it came from a file */
     gsw_csr csr;          /* empty where it is a problem */
     gsw_matrix matrix;
-    uint8_t *active; /* the mask of the matrix, or NULL */
-    int64_t rows, nonzeros;
-    int64_t active_points; /* all of them without a mask */
-    size_t vector_bytes;   /* of a vector in fp64 */
+    uint8_t *active;          /* the values of --mask, or NULL */
+    gsw_embedding *embedding; /* where the rows of `csr` are; NULL: at all points, in order */
+    gsw_context *context;     /* of that */
+    int64_t rows, nonzeros;   /* of the matrix that was given */
+    int64_t active_points;    /* all of them without a mask */
+    size_t vector_bytes;      /* of a vector of all points in fp64 */
 } cli_input;
 
 /* Creates a context with the threads and the device that the options ask for. If it ignores its
@@ -33,10 +36,16 @@ void cli_row_text(const cli_options *options, const gsw_grid *grid, int64_t row,
 int cli_load(const cli_options *options, gsw_context *context, cli_input *input);
 void cli_input_free(cli_input *input);
 
+/* Refuses a matrix whose rows are not all points, in order. Returns an exit code. */
+int cli_refuse_embedding(const cli_options *options, const cli_input *input);
+
+/* Moves a vector of all points to the beginning of x, as one of the rows. Returns an exit code. */
+int cli_collect(const cli_options *options, const cli_input *input, double *x);
+
 /* Whether a value of --rhs (may be NULL) names a file. */
 bool cli_rhs_is_file(const char *rhs);
 
-/* Makes the right-hand side that --rhs asks for; free() it. Returns an exit code. */
+/* Makes the right-hand side that --rhs asks for, on all points; free() it. Returns an exit code. */
 int cli_load_rhs(const cli_options *options, gsw_context *context, const cli_input *input,
                  double **b);
 

@@ -42,10 +42,16 @@ static const char *parse_shape(const char *text, size_t size, cli_npy *array) {
     }
     if (array->axes == 0)
         return "it has no axes";
-    return (size_t)array->count > size ? "it is truncated" : NULL;
+    return (size_t)array->count > size / array->size ? "it is truncated" : NULL;
 }
 
-const char *cli_parse_npy(const char *bytes, size_t size, cli_npy *array) {
+/* Whether a value of the header begins with one of two words. */
+static bool is_either(const char *value, const char *one, const char *other) {
+    return value != NULL &&
+           (strncmp(value, one, strlen(one)) == 0 || strncmp(value, other, strlen(other)) == 0);
+}
+
+const char *cli_parse_npy(const char *bytes, size_t size, bool real, cli_npy *array) {
     const unsigned char *at = (const unsigned char *)bytes + MAGIC_SIZE;
     char header[HEADER_MAX + 1];
     if (size < MAGIC_SIZE + 6)
@@ -61,11 +67,12 @@ const char *cli_parse_npy(const char *bytes, size_t size, cli_npy *array) {
     header[length] = '\0';
 
     const char *type = value_of(header, "'descr'"), *order = value_of(header, "'fortran_order'");
-    if (type == NULL || (strncmp(type, "'|b1'", 5) != 0 && strncmp(type, "'|u1'", 5) != 0))
+    if (real && !is_either(type, "'<f8'", "'<f4'"))
+        return "its values are not of type float64 or float32";
+    if (!real && !is_either(type, "'|b1'", "'|u1'"))
         return "its values are not of type bool or uint8";
-    const char *problem = parse_shape(value_of(header, "'shape'"), size - begin - length, array);
-    if (problem == NULL && array->axes > 1 && (order == NULL || strncmp(order, "False", 5) != 0))
-        problem = "it is in Fortran's order; save numpy.ascontiguousarray() of it";
-    array->values = (const uint8_t *)bytes + begin + length;
-    return problem;
+    array->size = (size_t)(type[3] - '0');
+    array->fortran = order == NULL || strncmp(order, "False", 5) != 0;
+    array->values = bytes + begin + length;
+    return parse_shape(value_of(header, "'shape'"), size - begin - length, array);
 }

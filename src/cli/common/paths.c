@@ -115,11 +115,12 @@ static int check_output(const cli_options *options, destination *output) {
 /* Refuses to write over what is read. Devices and pipes may be both. */
 static int check_inputs(const cli_options *options, const destination *output) {
     const char *inputs[] = {options->command->operand != NULL ? options->file : NULL,
-                            cli_rhs_is_file(options->rhs) ? options->rhs : NULL, options->mask};
+                            cli_rhs_is_file(options->rhs) ? options->rhs : NULL, options->mask,
+                            options->coordinates};
     struct stat from, to;
     if (!look_at(output->target, STDOUT_FILENO, &to) || !S_ISREG(to.st_mode))
         return CLI_OK;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (inputs[i] != NULL && look_at(inputs[i], STDIN_FILENO, &from) && same_file(&from, &to))
             return cli_usage(options,
                              "--%s is the same file as the input '%s', which would be lost",

@@ -83,9 +83,9 @@ void cli_print_matrix(const cli_options *options, const cli_input *input) {
         cli_field(options, "stencil", "%s", name);
     cli_field(options, "rows", "%lld", (long long)input->rows);
     cli_field(options, "nonzeros", "%lld", (long long)input->nonzeros);
-    if (input->active != NULL)
+    if (input->matrix.active != NULL)
         cli_field(options, "active", "%lld of %lld points", (long long)input->active_points,
-                  (long long)input->rows);
+                  (long long)(input->vector_bytes / sizeof(double)));
 }
 
 void cli_print_backend(const cli_options *options, const cli_place *place) {

@@ -16,6 +16,12 @@ You can also combine preconditioners and methods yourself:
     x, info = bicgstab(A, b, M=ilu0(A))         # other A
     x, info = scipy.sparse.linalg.gmres(A, b, M=ilu0(A))
 
+Where A has rows for the active points of a grid alone, or numbers them otherwise:
+
+    x, info = solve(A, b, active=mask)
+    x, info = solve(A, b, coordinates=xyz)
+    e = embed(A, mask)                          # for all else: e.matrix, e.active, e.spread(b)
+
 Other tasks:
 
     y = sptrsv(A, b, lower=True)                # one triangular solve, A used once
@@ -29,6 +35,7 @@ package. The environment variable GRIDSWEEP_LIBRARY can name another library fil
 from ._arrays import detect
 from ._constants import Constants
 from ._context import Context
+from ._embed import Embedding, embed
 from ._errors import GridsweepError
 from ._factor import Factor, FactorInfo, dilu, ic0, ilu0, jacobi, ssor, triangular
 from ._grid import Grid, Stencil
@@ -40,7 +47,7 @@ from ._solver import Solver, SolveResult, solve
 from ._sptrsv import sptrsv
 from ._types import Status
 
-__all__ = ["Constants", "Context", "Factor", "FactorInfo", "Grid", "GridsweepError", "KrylovResult", "Multigrid",
+__all__ = ["Constants", "Context", "Embedding", "Factor", "FactorInfo", "Grid", "GridsweepError", "KrylovResult", "Multigrid",
            "MultigridInfo", "MultigridLevel", "SolveResult", "Solver", "Status", "Stencil", "bicgstab",
-           "build_info", "cg", "detect", "dilu", "gmres", "ic0", "ilu0", "jacobi", "multigrid",
+           "build_info", "cg", "detect", "dilu", "embed", "gmres", "ic0", "ilu0", "jacobi", "multigrid",
            "richardson", "smooth", "solve", "sptrsv", "ssor", "triangular", "__version__"]

@@ -2,7 +2,7 @@
 
 import warnings
 import weakref
-from ctypes import (POINTER, addressof, byref, c_double, c_float, c_int32, c_int64,
+from ctypes import (POINTER, addressof, byref, c_double, c_float, c_int32, c_int64, c_void_p,
                     create_string_buffer)
 from typing import Any, Optional, Tuple
 
@@ -205,15 +205,23 @@ def _mask(context, active):
     return view
 
 
-def _check_mask_size(name, mask, rows, on_device):
+def _is_compact(context, name, mask, rows, embeds):
+    """Whether a matrix has rows for the active points alone. Refuses a mask of another number of
+    points, and such a matrix where it cannot be embedded."""
     points = int(np.prod(mask.shape, dtype=np.int64))
     if points == rows:
-        return
-    if not on_device and np.count_nonzero(mask.host()) == rows:
+        return False
+    on_device = context.backend == "cuda"  # there the library counts
+    active = rows if on_device and embeds else None if on_device else np.count_nonzero(mask.host())
+    if active != rows:
+        counted = "" if on_device else f", {active} of them active"
+        raise ValueError(f"active: has shape {mask.shape}, which is {points} points{counted}; {name} "
+                         f"has {rows} rows")
+    if not embeds:
         raise ValueError(f"active: has shape {mask.shape}, and {name} has rows for its active points "
-                         f"alone; {name} must keep those of all {points} points, as of the identity")
-    raise ValueError(f"active: has shape {mask.shape}, which is {points} points; {name} has {rows} "
-                     "rows")
+                         f"alone; gridsweep.embed({name}, active) makes the matrix of all {points} "
+                         "points")
+    return True
 
 
 def _check_mask_shape(mask, grid):
@@ -263,6 +271,59 @@ def _cast(part, dtype):
     return part if isinstance(part, _View) else part.astype(dtype)
 
 
+class Map:
+    """Where the rows of a matrix are on a grid: a gsw_embedding, and vectors of all points for it."""
+
+    def __init__(self, context, rows, grid, mask, coordinates):
+        self.context, self.rows, self._vectors = context, rows, []
+        made = c_void_p()
+        with context._turn() as c:
+            if coordinates is None:
+                code = library.gsw_embedding_create(c, byref(grid._c()), mask.address, byref(made))
+            else:
+                where = _coordinates(coordinates, rows)
+                code = library.gsw_embedding_create_from_coordinates(
+                    c, rows, where.shape[1], where.ctypes.data, byref(made))
+            context._check(code)
+            context._handle.live[made.value] = library.gsw_embedding_destroy
+        self.address = made.value
+        weakref.finalize(self, context._handle.discard, made.value)
+
+    def points(self):
+        """The point of each row. On the CPU."""
+        return np.array((c_int64 * self.rows).from_address(
+            library.gsw_embedding_points(self.address)))
+
+    def spread(self, c, address, points, to=None):
+        """Brings a vector in float64 to the points; None: to a new vector. Returns its address."""
+        if to is None:
+            made = c_void_p()
+            self.context._check(library.gsw_memory_alloc(c, 8 * points, byref(made)))
+            to, live = made.value, self.context._handle.live
+            live[to] = lambda address: library.gsw_memory_free(c, address)
+            weakref.finalize(self, self.context._handle.discard, to)
+        self.context._check(library.gsw_embedding_spread(c, self.address, 0, address, to))
+        return to
+
+    def solve(self, c, b, x, points, solve):
+        """Calls solve(b, x) with vectors of all points, and returns its status."""
+        self._vectors = [self.spread(c, address, points, to)
+                         for address, to in zip((b, x), self._vectors or (None, None))]
+        code = solve(*self._vectors)
+        self.context._check(library.gsw_embedding_collect(c, self.address, 0, self._vectors[1], x))
+        return code
+
+
+def _coordinates(coordinates, rows):
+    """Coordinates as an array of shape (rows, axes) in float64."""
+    where = np.asarray(coordinates)
+    _real("coordinates", where, "float64")
+    where = where.reshape(-1, 1) if where.ndim == 1 else where
+    if where.ndim != 2 or where.shape[0] != rows or where.shape[1] not in (1, 2, 3):
+        raise ValueError(f"coordinates: has shape {where.shape}, must have ({rows}, 2) or ({rows}, 3)")
+    return np.ascontiguousarray(where, dtype=np.float64)
+
+
 class Matrix:
     """A C matrix from an argument. It keeps the arrays that it points to: the argument's own, or a
     copy of the library's without stored zeros that the stencil does not hold.
@@ -270,22 +331,35 @@ class Matrix:
     struct         gsw_matrix
     grid, stencil  as found, or as given. The shape of a mask gives the grid, too
     mask           a view of the argument `active`, or None
+    rows           those of the argument
+    map            the Map of its rows to points, where these are others; else None
     """
 
-    def __init__(self, context, name, matrix, grid=None, stencil=None, active=None):
+    map = None
+
+    def __init__(self, context, name, matrix, grid=None, stencil=None, active=None, embeds=False,
+                 coordinates=None):
         grid, stencil = grid_argument(grid), stencil_argument(stencil)
+        if active is not None and coordinates is not None:
+            raise ValueError("active, coordinates: give one of the two")
         self.mask = mask = _mask(context, active)
         if isinstance(matrix, Constants):
+            if coordinates is not None:
+                raise ValueError(f"coordinates: {name} has a grid")
             self._take_constants(context, name, matrix, grid, stencil)
         else:
-            self._take_csr(context, name, matrix, grid, stencil)
+            self._take_csr(context, name, matrix, grid, stencil, embeds, coordinates)
         if mask is not None:
             _check_mask_shape(mask, self.grid)
-            self.struct.active = mask.address
+            if self.map is None:
+                self.struct.active = mask.address
 
-    def _take_csr(self, context, name, matrix, grid, stencil):
-        views = [adopt(context, name, part) for part in _parts(name, matrix)]
-        on_device = context.backend == "cuda"
+    def _take_parts(self, context, name, matrix, on_host):
+        """The struct of a CSR, whose arrays are kept."""
+        parts = _parts(name, matrix)
+        on_host = on_host and all(isinstance(part, np.ndarray) for part in parts)
+        views = parts if on_host else [adopt(context, name, part) for part in parts]
+        on_device = context.backend == "cuda" and not on_host
         if not on_device:
             views = _host_parts(name, views)
         self._keep = views
@@ -309,16 +383,23 @@ class Matrix:
             raise ValueError(f"{name}: row_ptr ends with {nonzeros + base}; there are "
                              f"{values.shape[0]} values and {columns.shape[0]} columns")
         self.rows, self.value_type = rows, values.dtype.name
-        csr = t.gsw_csr(rows, nonzeros, row_ptr.address, columns.address, values.address,
-                        t.ITYPES[columns.dtype.name], t.DTYPES[self.value_type], base)
+        return t.gsw_csr(rows, nonzeros, row_ptr.address, columns.address, values.address,
+                         t.ITYPES[columns.dtype.name], t.DTYPES[self.value_type], base)
 
+    def _take_csr(self, context, name, matrix, grid, stencil, embeds, coordinates):
+        csr = self._take_parts(context, name, matrix,
+                               embeds and not (self.mask is None and coordinates is None))
+        rows, on_device, of_mask = self.rows, context.backend == "cuda", None
+        compact = self.mask is not None and _is_compact(context, name, self.mask, rows, embeds)
+        if self.mask is not None and grid is None and len(self.mask.shape) in (2, 3):
+            grid = of_mask = Grid(*reversed(self.mask.shape))
+        if compact or coordinates is not None:
+            self._embed(context, name, csr, grid, stencil, coordinates)
+            return
+        if on_device and isinstance(self._keep[0].array, np.ndarray):
+            adopt(context, name, self._keep[0].array)  # refuses it
         if grid is not None and grid.points != rows:
             raise ValueError(f"grid: {grid} has {grid.points} points; {name} has {rows} rows")
-        of_mask = None
-        if self.mask is not None:
-            _check_mask_size(name, self.mask, rows, on_device)
-            if grid is None and len(self.mask.shape) in (2, 3):
-                grid = of_mask = Grid(*reversed(self.mask.shape))
         if on_device and (grid is None or stencil is None):
             raise ValueError("grid, stencil: must be given with a matrix in device memory")
         if stencil is not None and grid is None:
@@ -344,6 +425,45 @@ class Matrix:
         self.grid = grid or Grid(found.nx, found.ny, found.nz)
         self.stencil = stencil or Stencil._of(self.struct.stencil)
 
+    def _check_host(self, context, name):
+        if context.backend == "cuda" and not all(isinstance(v.array, np.ndarray) for v in self._keep):
+            raise TypeError(f"{name}: must be in host memory where its rows are not all points in order")
+
+    def _embed(self, context, name, csr, grid, stencil, coordinates):
+        """Makes the matrix of all points from one of the active points, or in another order."""
+        self._check_host(context, name)
+        if coordinates is None and grid is None:
+            raise ValueError("grid: must be given where active has one axis")
+        if coordinates is None and grid.points != np.prod(self.mask.shape, dtype=np.int64):
+            raise ValueError(f"grid: {grid} has {grid.points} points; active has shape "
+                             f"{self.mask.shape}")
+        self.map = Map(context, self.rows, grid, self.mask, coordinates)
+        self.struct, live = t.gsw_matrix(), context._handle.live
+        struct = self.struct
+        with context._turn() as c:
+            context._check(library.gsw_matrix_from_active(
+                c, byref(csr), self.map.address, stencil and byref(stencil._struct), byref(struct)),
+                name)
+            live[addressof(struct)] = lambda _: library.gsw_matrix_release(c, byref(struct))
+        weakref.finalize(self, context._handle.discard, addressof(struct))
+        self._keep, found = (), struct.grid
+        self.grid = Grid(found.nx, found.ny, found.nz)
+        self.stencil = stencil or Stencil._of(struct.stencil)
+        if grid not in (None, self.grid):
+            raise ValueError(f"grid: is {grid}; the coordinates are those of {self.grid}")
+
+    def refill(self, context, name, matrix):
+        """Takes the values of a matrix with the same rows. For use where there is a map."""
+        rows, kind = self.rows, self.value_type
+        csr = self._take_parts(context, name, matrix, True)
+        self._check_host(context, name)
+        self.rows, self.value_type = rows, kind
+        if csr.rows != rows:
+            raise ValueError(f"{name}: has {csr.rows} rows; the first matrix had {rows}")
+        with context._turn() as c:
+            context._check(library.gsw_matrix_refill_active(c, byref(csr), self.map.address,
+                                                            byref(self.struct)), name)
+        self._keep = ()
 
     def _check_grid_of_mask(self, context, pointer, csr, given, code):
         """Refuses a mask whose shape is no grid of the matrix, or leads to a larger stencil or to one
@@ -385,7 +505,8 @@ def copy_csr(csr):
             copy(csr.row_ptr, index, csr.rows + 1))
 
 
-def detect(A: Any, grid: Optional[GridLike] = None, *, active: Any = None) -> Tuple[Grid, Stencil]:
+def detect(A: Any, grid: Optional[GridLike] = None, *, active: Any = None,
+           coordinates: Any = None) -> Tuple[Grid, Stencil]:
     """Finds the grid and the stencil of a square matrix in natural order, and returns
     (Grid, Stencil). Use it before many calls with one matrix: then give them grid and stencil.
 
@@ -394,12 +515,12 @@ def detect(A: Any, grid: Optional[GridLike] = None, *, active: Any = None) -> Tu
           or others with DLPack.
     grid  Grid or (nx, ny, nz), if you know it: then only the stencil is found. That is the smallest
           named one that holds all couplings, else the offsets that occur.
-    active  a mask as for solve(), whose shape then gives the grid
+    active, coordinates  as for solve(); they give the grid
 
     A stored zero is no coupling. A UserWarning says so if an axis looks like several unknowns per
     point.
     Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID with the row; INVALID_ARGUMENT).
     """
     with Context(threads=1) as context:
-        matrix = Matrix(context, "A", A, grid, active=active)
+        matrix = Matrix(context, "A", A, grid, None, active, True, coordinates)
     return matrix.grid, matrix.stencil

@@ -71,6 +71,7 @@ class SolverFactor(TypedDict, total=False):
 
 
 class SolverOptions(_Stopping, SolverFactor, Hierarchy, total=False):
+    coordinates: Any
     precond: str
     method: str
     restart: int

@@ -46,11 +46,11 @@ class SolveResult(NamedTuple):
         return not self.converged
 
 
-def _matrix(context, A, grid, stencil, active):
+def _matrix(context, A, grid, stencil, active, coordinates=None):
     if function_of(A) is not None:
         raise TypeError("A: is a function; the choice of a preconditioner needs the matrix. Give a "
                         "sparse matrix, or use gmres(), cg() or bicgstab() with the function")
-    return Matrix(context, "A", A, grid, stencil, active)
+    return Matrix(context, "A", A, grid, stencil, active, True, coordinates)
 
 
 def _taken(options, kind):
@@ -64,7 +64,7 @@ class Solver(Owned):
 
     grid, stencil    those of A
     active           its mask, or None
-    shape            (points, points)
+    shape            (rows, rows)
     precond, method  what was chosen or named, such as "mg" and "cg"
     reason           why it was chosen; "" if you named both
     context          the Context that it works in
@@ -98,7 +98,7 @@ class Solver(Owned):
 
     def _prepare(self, A, grid, rtol, *, atol=0.0, maxiter=None, restart=30, norm="true",
                  nullspace=None, keep_inactive=False, callback=None, precond="auto", method="auto",
-                 stencil=None, active=None, threads=0, context=None, **more):
+                 stencil=None, active=None, coordinates=None, threads=0, context=None, **more):
         """Checks all arguments, before the set-up begins."""
         krylov = krylov_options(rtol, atol, maxiter, restart, norm, keep_inactive)
         self._options = options = t.gsw_solver_options(
@@ -113,10 +113,13 @@ class Solver(Owned):
         if callback is not None:
             krylov.monitor = t.MONITOR_FN(self._monitor)
         self.context = context_for(context, threads)
-        matrix = _matrix(self.context, A, grid, stencil, active)
+        matrix = _matrix(self.context, A, grid, stencil, active, coordinates)
         self.grid, self.stencil, self.shape = matrix.grid, matrix.stencil, 2 * (matrix.rows,)
         self.active = matrix.mask and matrix.mask.array
         self._null = take_nullspace(self.context, nullspace, matrix.rows, krylov)
+        if matrix.map and self._null is not None:
+            with self.context._turn() as c:
+                krylov.null_vector = matrix.map.spread(c, self._null.address, self.grid.points)
         self._matrices = [matrix]  # of which the library keeps the addresses
 
     def _start(self):
@@ -129,6 +132,12 @@ class Solver(Owned):
         self.reason = report.reason.decode()
         return self
 
+    def _call_solve(self, c, b, x, report):
+        def solve(b, x):
+            return library.gsw_solver_solve(c, self._address(), b, x, byref(report))
+        rows = self._matrices[-1].map
+        return rows.solve(c, b, x, self.grid.points, solve) if rows else solve(b, x)
+
     def _run(self, vectors):
         infos = []
         with self.context._turn() as c:
@@ -138,7 +147,7 @@ class Solver(Owned):
                 for b, x in vectors.addresses():
                     self._monitor.system = (len(infos),) if vectors.several else ()
                     report = t.gsw_solver_report()
-                    code = library.gsw_solver_solve(c, self._address(), b, x, byref(report))
+                    code = self._call_solve(c, b, x, report)
                     if raised:
                         raise raised.pop()
                     if status_of(code) not in ENDED:
@@ -164,20 +173,26 @@ class Solver(Owned):
     def update(self, A: Any, *, active: Any = None) -> Solver:
         """Takes the values of another matrix on the same grid and stencil, and returns the solver
         itself. The choice stays, and the preconditioner is computed again in the same memory. A is
-        of any kind that solve() takes. `active` is a mask; None: the mask stays.
+        of any kind that solve() takes. `active` is a mask; None: the mask stays, and so does the place
+        of each row, which is not looked for again.
 
         After a GridsweepError that comes from the values (ZERO_PIVOT, UNSUPPORTED, INVALID_ARGUMENT)
         every solve is refused until an update succeeds.
         Other errors: TypeError, ValueError, GridsweepError (NOT_A_GRID).
         """
         self._address()
-        mask = self._matrices[0].mask if active is None else active
-        matrix = _matrix(self.context, A, self.grid, self.stencil, mask)
+        matrix = self._matrices[0]
+        if active is None and matrix.map:
+            matrix.refill(self.context, "A", A)
+        else:
+            matrix = _matrix(self.context, A, self.grid, self.stencil,
+                             matrix.mask if active is None else active)
         with self.context._turn() as c:
             self._matrices[1:] = [matrix]
             self.context._check(library.gsw_solver_update(c, self._address(), byref(matrix.struct)),
                                 "A")
             del self._matrices[:-1]
+        self.shape = 2 * (matrix.rows,)
         self.active = matrix.mask and matrix.mask.array
         return self
 
@@ -203,9 +218,15 @@ def solve(A: Any, b: Any, x0: Any = None, rtol: float = 1e-8, grid: Optional[Gri
 
     Options, by keyword:
     active      a mask: False at points that take no part, such as land in an ocean. Of bool or uint8,
-                shape (nz, ny, nx), in 2D also (ny, nx), or (points,). A keeps the rows of all points;
+                shape (nz, ny, nx), in 2D also (ny, nx), or (points,). Where A has rows for all points,
                 those of inactive points, and b and x0 there, are not used and may hold NaN. A coupling
-                to an inactive point counts as none. x is 0 there. The mask is used where it lies
+                to an inactive point counts as none. x is 0 there. The mask is used where it lies.
+                Where A has rows for the active points alone, in natural order, so have b, x0 and x
+    coordinates  array of shape (rows, 2) or (rows, 3), x first: where each row lies. Rows may be in
+                any order, and b, x0 and x are in the same one. The distinct values along an axis are
+                the planes of the grid, so its spacing may vary; values are the same if they differ by
+                at most 1e-6 of the axis, or 1e-9 of the largest coordinate. Points without a row are inactive. With CUDA a matrix with rows
+                for some points, or with coordinates, is in host memory, and b and x on the device
     keep_inactive
                 True: x stays x0 at inactive points; default False
     precond     "auto", or one to use: "none", "jacobi", "ssor", "dilu", "ilu0", "ic0", "mg"
