@@ -3,7 +3,7 @@
 #ifndef GSW_TESTS_MULTIGRID_LOOPS_H
 #define GSW_TESTS_MULTIGRID_LOOPS_H
 
-#include "matrix/stencil_facts.h"
+#include "geometry/stencil_facts.h"
 #include "multigrid_dense.h"
 
 /* The largest sum of |a| over the diagonal. */

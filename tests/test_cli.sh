@@ -795,28 +795,28 @@ for case in "30 1 1 x:x" "12 9 1 y:y" "12 9 1 xy:x and y" "9 8 7 x:x" "9 8 7 yz:
     # shellcheck disable=SC2086 # four words
     set -- ${case%:*}
     torus "$@" 0 >torus.mtx
-    for command in detect "sptrsv --part lower" solve \
-        "factor --precond ilu0 --out-l L.mtx --out-u U.mtx"; do
-        # shellcheck disable=SC2086 # words of a command
-        expect 3 "periodic along $4" $command torus.mtx
-        says err "the matrix is periodic in ${case#*:}: row 1 (1-based), .* $1 x $2 x $3 grid; give "
-        says err "(--grid $1x$2x$3, extents)"
+    for given in "" "--grid $1x$2x$3" "--grid $1x$2x$3 --periodic $4"; do
+        # shellcheck disable=SC2086 # words of options
+        expect 0 "periodic along $4, $given" detect torus.mtx $given --json r.json
+        says out "^grid $1 $2 $3\$"
+        says out "^periodic $4\$"
+        says out '^stencil D[23]N[57]$'
+        check "the periodic axes" grep -q "\"periodic\":[[:space:]]*\"$4\"" r.json
     done
-    expect 0 "periodic, grid given" detect torus.mtx --grid "$1x$2x$3"
-    says out '^stencil custom'
     for part in lower upper; do
         for algorithm in reference line pencil; do
-            expect 0 "periodic, grid given" sptrsv torus.mtx --grid "$1x$2x$3" --part $part \
+            expect 0 "periodic, $algorithm" sptrsv torus.mtx --part $part \
                 --algorithm $algorithm --backend cpu --json r.json
             check "the error of $algorithm" less "$(number r.json max_rel_error)" 1e-13
         done
     done
-    for precond in auto ilu0 ic0 dilu ssor; do
-        expect 0 "periodic, grid given" solve torus.mtx --grid "$1x$2x$3" --precond $precond \
-            --rhs random:1 --backend cpu
+    for precond in auto ilu0 ic0 dilu ssor mg; do
+        expect 0 "periodic, $precond" solve torus.mtx --precond $precond --rhs random:1 \
+            --backend cpu
+        says out "^periodic .*$4\$"
     done
-    expect 3 "no multigrid on a torus" solve torus.mtx --grid "$1x$2x$3" --precond mg --backend cpu
-    says err 'multigrid: offset .* of the stencil reaches farther than'
+    expect 0 "periodic, factors" factor torus.mtx --precond ilu0 --out-l L.mtx --out-u U.mtx
+    rm -f L.mtx U.mtx
     torus "$@" 1 >folded.mtx
     expect 0 "periodic, folded" detect folded.mtx
     refuse "a named stencil" grep -q custom out
@@ -830,8 +830,13 @@ torus 1026 2 1 x 0 >torus.mtx
 for grid in "" "--grid 1026x2"; do
     # shellcheck disable=SC2086 # no word, or an option and its value
     expect 3 "a longer one" detect torus.mtx $grid
-    says err 'periodic in x: .*; a stencil reaches at most 1024 points, so number the points along x'
+    says err 'periodic in x: .*; couplings of a CSR reach at most 1024 points, so give stencil arrays'
 done
+torus 9 8 7 x 0 >torus.mtx
+expect 3 "another axis" detect torus.mtx --grid 9x8x7 --periodic y
+says err 'along an axis that is not said to be periodic'
+expect 2 "no axis" detect torus.mtx --grid 9x8x7 --periodic w
+expect 2 "no grid" detect torus.mtx --periodic x
 # The rows of a grid in random order, and the same points by z first.
 "$program" generate --problem poisson:9x8x7 --out - --quiet >natural.mtx
 awk 'BEGIN { srand(3); for (i = 1; i <= 504; i++) p[i] = i

@@ -1,7 +1,7 @@
 /* test_cuda_graphs.c: what only a CUDA device has: cycles and loops in graphs, sweeps of sections,
  * and host arrays, which are refused there. */
 #include "sweep/packed.h"
-#include "matrix/stencil_facts.h"
+#include "geometry/stencil_facts.h"
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "context_fixture.h"

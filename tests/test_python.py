@@ -1025,7 +1025,7 @@ def test_functions_may_use_the_context(A):
     (ValueError, "b: has shape", lambda A, b: gs.cg(spla.aslinearoperator(A), b[:50])),
     (ValueError, "b: has shape", lambda A, b: gs.cg(lambda x: x, 1.0)),
     (ValueError, "b: has shape", lambda A, b: gs.cg(lambda x: x, np.ones((60, 2, 1)))),
-    (ValueError, "grid, stencil: A is a function", lambda A, b: gs.cg(A.dot, b, grid=(5, 4, 3))),
+    (ValueError, "grid, stencil, periodic: A is a function", lambda A, b: gs.cg(A.dot, b, grid=(5, 4, 3))),
     (ValueError, "M: has 60 points", lambda A, b: gs.cg(lambda x: x, b[:50], M=gs.ilu0(A))),
     (ValueError, r"A: returned shape \(59,\)", lambda A, b: gs.cg(lambda x: x[1:], b)),
     (ValueError, r"M: returned shape \(60, 1\)", lambda A, b: gs.cg(A, b, M=lambda x: x[:, None])),
@@ -1209,7 +1209,7 @@ def test_the_options_that_are_named_are_there(A):
               "callback": None, "restart": 5, "precond": "auto", "method": "auto", "smoother": "gs",
               "cycle": "V", "pre_sweeps": 1, "post_sweeps": 1, "theta": 0.25,
               "cycle_type": "float32", "coarsest_points": 50, "active": np.ones((3, 4, 5), bool),
-              "keep_inactive": False, "coordinates": None}
+              "keep_inactive": False, "coordinates": None, "periodic": None}
     for name in ("cg", "bicgstab", "gmres", "ilu0", "ic0", "dilu", "ssor", "jacobi", "triangular",
                  "multigrid", "solve", "Solver"):
         b = (vectors(60),) if name in ("cg", "bicgstab", "gmres", "solve") else ()
@@ -1217,6 +1217,66 @@ def test_the_options_that_are_named_are_there(A):
             getattr(gs, name)(A, *b, no_option=1)
         words = str(caught.value).split(" it has ")[1].split(", ")
         getattr(gs, name)(A, *b, **{word: values[word] for word in words})
+
+
+def torus(nx, ny, periodic, shift=0.01):
+    """A 5-point matrix, periodic along these axes."""
+    def line(n, ring):
+        made = sp.lil_matrix(sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(n, n)))
+        if ring:
+            made[0, n - 1] = made[n - 1, 0] = -1.0
+        return made
+    return sp.csr_matrix(sp.kronsum(line(nx, "x" in periodic), line(ny, "y" in periodic)) +
+                         shift * sp.eye(nx * ny))
+
+
+@pytest.mark.parametrize("periodic", ["x", "y", "xy"])
+def test_periodic_axes(periodic):
+    A, b = torus(70, 61, periodic), vectors(70 * 61)
+    grid, stencil = gs.detect(A)
+    assert grid == gs.Grid(70, 61, 1, periodic) and stencil == gs.Stencil("D2N5")
+    assert periodic in str(grid) and gs.detect(A, (70, 61)) == (grid, stencil)
+    for options in ({}, {"grid": (70, 61), "periodic": periodic}, {"periodic": periodic[::-1]},
+                    {"grid": grid, "stencil": stencil}):
+        x, info = gs.solve(A, b, precond="mg", **options)
+        assert not info and info.iterations <= 9
+        assert np.linalg.norm(b - A @ x) <= 1e-8 * np.linalg.norm(b)
+    M = gs.multigrid(A, (70, 61), periodic=periodic)
+    x, info = gs.cg(A, b, M=M.refactor(A))
+    assert info.converged and info.iterations <= 9
+    factor = gs.ilu0(A)
+    assert not gs.bicgstab(A, b, M=factor)[1].status
+    lower = sp.tril(A, format="csr")
+    x = gs.sptrsv(A, b, periodic=periodic)
+    assert np.allclose(lower @ x, b, atol=1e-11)
+    solver = gs.Solver(A)
+    x, info = solver.update(2 * A).solve(b)
+    assert not info and np.linalg.norm(b - 2 * A @ x) <= 1e-8 * np.linalg.norm(b)
+
+
+def test_periodic_axes_with_a_mask():
+    A = torus(48, 40, "x")
+    j, i = np.indices((40, 48))
+    ocean = (np.hypot(i - 24, j - 20) > 9) & ((i - 2 * j) % 48 > 3)
+    own, b = np.flatnonzero(ocean), vectors(48 * 40)
+    small = A[own][:, own]
+    expected = sp.linalg.spsolve(small.tocsc(), b[own])
+    x, info = gs.solve(A, b, rtol=1e-12, active=ocean)
+    assert not info and np.allclose(x[own], expected, rtol=1e-9, atol=1e-10)
+    y, info = gs.solve(small, b[own], rtol=1e-12, active=ocean, periodic="x")
+    assert not info and np.allclose(y, expected, rtol=1e-9, atol=1e-10)
+
+
+def test_wrong_periodic_axes():
+    A, b = torus(20, 15, "x"), vectors(300)
+    with pytest.raises(ValueError, match="^periodic: must name axes"):
+        gs.solve(A, b, periodic="w")
+    with pytest.raises(ValueError, match="^periodic: is 'y'; A is a matrix on the grid 20x15x1"):
+        gs.solve(A, b, periodic="y")
+    with pytest.raises(gs.GridsweepError, match="is not said to be periodic"):
+        gs.solve(A, b, grid=(20, 15), periodic="y")
+    with pytest.raises(ValueError, match="^periodic: is 'y'; the grid is 20x15x1, periodic in x"):
+        gs.solve(A, b, grid=gs.Grid(20, 15, 1, "x"), periodic="y")
 
 
 @pytest.mark.parametrize("call", [gs.detect, gs.ilu0, lambda A: gs.sptrsv(A, vectors(60))])

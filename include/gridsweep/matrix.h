@@ -194,6 +194,11 @@ GSW_API
 gsw_status gsw_matrix_fit(gsw_context *context, const gsw_csr *csr, const gsw_grid *grid,
                           const gsw_stencil *stencil, gsw_matrix *matrix, gsw_csr *copy);
 
+/* The stencil of a matrix without offsets around a periodic grid; else its stencil. Nothing is
+ * checked. */
+GSW_API
+void gsw_matrix_near_stencil(const gsw_matrix *matrix, gsw_stencil *stencil);
+
 /* Writes into text[size] what may be wrong with a matrix although it fits its grid, or "" where
  * nothing is known. A text that is longer is cut; 256 bytes hold it. It says where an axis of 2 to
  * 6 points seems to be unknowns of one point. Reads a few hundred rows from the context's memory;

@@ -11,7 +11,7 @@
 
 /* Before a loop: a CUDA compiler unrolls it, where loads should be under way side by side. */
 #define GSW_PRAGMA(text) _Pragma(#text)
-#ifdef __CUDACC__
+#ifdef __CUDA_ARCH__
 #define GSW_UNROLL(times) GSW_PRAGMA(unroll times)
 #else
 #define GSW_UNROLL(times)

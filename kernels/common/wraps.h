@@ -2,7 +2,7 @@
  *
  * A matrix on a periodic grid is A = B + W: B is the matrix of the box, whose couplings stay inside
  * the grid, and W holds the couplings around it. Kernels that know boxes read B; W is applied by
- * the functions here, row by row of the seam (geometry/seam.h), each of which has one writer.
+ * the functions here, row by row of the seam (common/seam.h), each of which has one writer.
  * Coefficients of W are fp64 and lie in arrays of their own, one for each offset that can leave the
  * grid along a periodic axis, with one value for each row of the seam. Row k of the seam is row[k]
  * of the grid; another array per offset holds the columns. Where an offset stays inside the grid,
@@ -16,7 +16,7 @@
 #include <gridsweep/matrix.h>
 #include "common/arrays.h"
 #include "common/csr.h"
-#include "geometry/seam.h"
+#include "common/seam.h"
 
 typedef struct gsw_wraps {
     gsw_seam seam;
@@ -80,7 +80,8 @@ GSW_HD double gsw_wraps_product(const gsw_wraps *w, int64_t k, gsw_dtype type, c
     double sum = 0;
     GSW_UNROLL(6)
     for (int32_t a = 0; a < w->arrays; a++)
-        sum += w->values[a * w->seam.count + k] * gsw_value_at(x, type, w->to[a * w->seam.count + k]);
+        sum +=
+            w->values[a * w->seam.count + k] * gsw_value_at(x, type, w->to[a * w->seam.count + k]);
     return sum;
 }
 

@@ -1,6 +1,7 @@
 /* wraps.c: periodic grids in host memory, row by row of the seam. The CPU has the same functions.
  */
 #include "contract/context.h"
+#include "geometry/seam_level.h"
 #include "reference/host.h"
 
 /* Fewer rows are not worth waking the other threads. */

@@ -7,13 +7,18 @@
 #include "output/result.h"
 
 static void print_geometry(const cli_options *options, const gsw_matrix *matrix) {
-    const gsw_stencil *stencil = &matrix->stencil;
-    const char *name = gsw_stencil_name(stencil);
-    cli_print(options, "grid %lld %lld %lld\nstencil %s\n", (long long)matrix->grid.nx,
-              (long long)matrix->grid.ny, (long long)matrix->grid.nz, name);
-    for (int32_t e = 0; strcmp(name, "custom") == 0 && e < stencil->count; e++)
-        cli_print(options, "offset %d %d %d\n", (int)stencil->offsets[e].dx,
-                  (int)stencil->offsets[e].dy, (int)stencil->offsets[e].dz);
+    char axes[CLI_AXES_TEXT];
+    gsw_stencil near;
+    gsw_matrix_near_stencil(matrix, &near);
+    const char *name = gsw_stencil_name(&near);
+    cli_print(options, "grid %lld %lld %lld\n", (long long)matrix->grid.nx,
+              (long long)matrix->grid.ny, (long long)matrix->grid.nz);
+    if (matrix->grid.periodic)
+        cli_print(options, "periodic %s\n", cli_axes_text(&matrix->grid, axes));
+    cli_print(options, "stencil %s\n", name);
+    for (int32_t e = 0; strcmp(name, "custom") == 0 && e < near.count; e++)
+        cli_print(options, "offset %d %d %d\n", (int)near.offsets[e].dx, (int)near.offsets[e].dy,
+                  (int)near.offsets[e].dz);
 }
 
 static cJSON *offsets_array(const gsw_stencil *stencil) {
@@ -60,7 +65,9 @@ int cmd_detect(const cli_options *options) {
         print_geometry(options, &input.matrix);
         cJSON *json = cli_json(options, CLI_DETECT);
         cli_set_matrix(json, &input.matrix);
-        cli_set(json, "offsets", offsets_array(&input.matrix.stencil));
+        gsw_stencil near;
+        gsw_matrix_near_stencil(&input.matrix, &near);
+        cli_set(json, "offsets", offsets_array(&near));
         code = cli_finish(options, &(cli_outputs){0}, CLI_OK, json);
     }
     cli_input_free(&input);

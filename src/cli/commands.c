@@ -45,18 +45,18 @@ const cli_command cli_commands[] = {
      "gridsweep info\n", NULL, OPTIONS(OPT_JSON, OPT_QUIET), OPT_COUNT, cmd_info},
     {"detect", "find the grid and the stencil of a matrix", "FILE.mtx [OPTION]...",
      "FILE.mtx holds a matrix whose rows are the points of a grid in natural order. The command "
-     "prints its grid as 'grid NX NY NZ' and its stencil as 'stencil NAME'. If the stencil has "
-     "no name, NAME is 'custom', and one line 'offset DX DY DZ' follows for each offset. "
+     "prints its grid as 'grid NX NY NZ' and its stencil as 'stencil NAME', and between them "
+     "'periodic AXES' if the ends of axes are neighbours. If the stencil has no name, NAME is "
+     "'custom', and one line 'offset DX DY DZ' follows for each offset. "
      "FILE.mtx may be compressed with gzip; - is standard input.\n"
-     "The command refuses a periodic grid without --grid, and a grid whose rows are in another "
-     "order, without --coordinates. The message says which case it is.",
+     "The command refuses a grid whose rows are in another order, without --coordinates.",
      "gridsweep generate --problem star13:16x12x10 --out A.mtx\n"
      "gridsweep detect A.mtx\n"
      "gridsweep detect --grid 16x12x10 A.mtx\n"
      "gridsweep generate --problem poisson:9x8 --out - | gridsweep detect -\n",
      "FILE.mtx",
-     OPTIONS(OPT_GRID, OPT_MASK, OPT_COORDINATES, OPT_DETECT_BACKEND, OPT_DEVICE, OPT_JSON,
-             OPT_QUIET),
+     OPTIONS(OPT_GRID, OPT_PERIODIC, OPT_MASK, OPT_COORDINATES, OPT_DETECT_BACKEND, OPT_DEVICE,
+             OPT_JSON, OPT_QUIET),
      OPT_COUNT, cmd_detect},
     {"solve", "solve A x = b with a preconditioned Krylov method",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) [OPTION]...",
@@ -87,10 +87,10 @@ const cli_command cli_commands[] = {
      "FILE.mtx",
      OPTIONS(OPT_PROBLEM, OPT_RHS, OPT_SOLVE_METHOD, OPT_SOLVE_PRECOND, OPT_RTOL, OPT_MAX_ITER,
              OPT_BACKEND, OPT_THREADS, OPT_OUT, OPT_JSON, OPT_QUIET, OPT_FACTOR_PRECISION,
-             OPT_STENCIL, OPT_CONSTANT, OPT_GRID, OPT_X0, OPT_MASK, OPT_COORDINATES, OPT_NULLSPACE,
-             OPT_RESTART, OPT_OMEGA, OPT_PIVOT_SHIFT, OPT_NORM, OPT_EISENSTAT, OPT_MG_CYCLE,
-             OPT_MG_SMOOTHER, OPT_MG_THETA, OPT_MG_INFO, OPT_MG_PRECISION, OPT_SCOPE, OPT_OVERLAP,
-             OPT_BOXES, OPT_WAIT_LIMIT, OPT_DEVICE),
+             OPT_STENCIL, OPT_CONSTANT, OPT_GRID, OPT_PERIODIC, OPT_X0, OPT_MASK, OPT_COORDINATES,
+             OPT_NULLSPACE, OPT_RESTART, OPT_OMEGA, OPT_PIVOT_SHIFT, OPT_NORM, OPT_EISENSTAT,
+             OPT_MG_CYCLE, OPT_MG_SMOOTHER, OPT_MG_THETA, OPT_MG_INFO, OPT_MG_PRECISION, OPT_SCOPE,
+             OPT_OVERLAP, OPT_BOXES, OPT_WAIT_LIMIT, OPT_DEVICE),
      SOLVE_COMMON, cmd_solve},
     {"sptrsv", "solve one triangular system exactly",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) --part lower|upper [OPTION]...",
@@ -105,8 +105,8 @@ const cli_command cli_commands[] = {
      "gridsweep sptrsv --problem hpcg:64x64x64 --part upper --algorithm line\n",
      "FILE.mtx",
      OPTIONS(OPT_PROBLEM, OPT_PART, OPT_TRANSPOSE, OPT_RHS, OPT_ALGORITHM, OPT_BACKEND, OPT_THREADS,
-             OPT_OUT, OPT_JSON, OPT_QUIET, OPT_STENCIL, OPT_CONSTANT, OPT_GRID, OPT_MASK,
-             OPT_UNIT_DIAGONAL, OPT_REPEATS, OPT_NO_CHECK, OPT_DEVICE),
+             OPT_OUT, OPT_JSON, OPT_QUIET, OPT_STENCIL, OPT_CONSTANT, OPT_GRID, OPT_PERIODIC,
+             OPT_MASK, OPT_UNIT_DIAGONAL, OPT_REPEATS, OPT_NO_CHECK, OPT_DEVICE),
      SPTRSV_COMMON, cmd_sptrsv},
     {"factor", "write the factors L and U of an incomplete factorisation",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) --precond KIND --out-l L.mtx --out-u U.mtx [OPTION]...",
@@ -118,8 +118,8 @@ const cli_command cli_commands[] = {
      "gridsweep factor A.mtx --precond ilu0 --out-l L.mtx --out-u U.mtx\n",
      "FILE.mtx",
      OPTIONS(OPT_PROBLEM, OPT_FACTOR_KIND, OPT_OUT_L, OPT_OUT_U, OPT_BACKEND, OPT_THREADS, OPT_JSON,
-             OPT_QUIET, OPT_STENCIL, OPT_GRID, OPT_MASK, OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION,
-             OPT_DEVICE),
+             OPT_QUIET, OPT_STENCIL, OPT_GRID, OPT_PERIODIC, OPT_MASK, OPT_PIVOT_SHIFT,
+             OPT_FACTOR_PRECISION, OPT_DEVICE),
      FACTOR_COMMON, cmd_factor},
     {"generate", "write a model problem as a Matrix Market file",
      "--problem NAME:NXxNYxNZ --out FILE.mtx [OPTION]...",

@@ -19,7 +19,7 @@
 #include "core/quiet.h"
 #include "core/reserve.h"
 #include "krylov_driver.h"
-#include "matrix/stencil_facts.h"
+#include "geometry/stencil_facts.h"
 #include "sweep/packed.h"
 
 /* The first measurement comes where the residual should be so many times the target. */

@@ -22,7 +22,7 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "matrix/distributed_matrix.h"
-#include "matrix/masked.h"
+#include "domain/masked.h"
 #include "preconditioner.h"
 
 typedef struct gsw_krylov_run gsw_krylov_run;

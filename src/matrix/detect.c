@@ -43,7 +43,7 @@
 #include "detect.h"
 #include "geometry/shape.h"
 #include "row_lengths.h"
-#include "stencil_facts.h"
+#include "geometry/stencil_facts.h"
 
 /* The longest component of an offset that counts as a neighbour when the grid is inferred: that of
  * the named stencils. With longer ones almost any small matrix would be some grid. */

@@ -14,7 +14,7 @@
 #include "contract/error.h"
 #include "contract/row.h"
 #include "space/slabs.h"
-#include "stencil_facts.h"
+#include "geometry/stencil_facts.h"
 
 /* ---- Products ---------------------------------------------------------------------------------
  */

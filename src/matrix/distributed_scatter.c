@@ -11,7 +11,7 @@
 #include "contract/error.h"
 #include "contract/row.h"
 #include "distributed_matrix.h"
-#include "stencil_facts.h"
+#include "geometry/stencil_facts.h"
 
 /* ---- Vectors ----------------------------------------------------------------------------------
  */

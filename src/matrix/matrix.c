@@ -12,7 +12,7 @@
 #include "contract/error.h"
 #include "common/line_stencil.h"
 #include "matrix_row.h"
-#include "wrapped.h"
+#include "domain/wrapped.h"
 
 gsw_status gsw_matrix_from_csr(gsw_context *context, const gsw_grid *grid,
                                const gsw_stencil *stencil, const gsw_csr *csr, gsw_matrix *matrix) {

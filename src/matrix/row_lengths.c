@@ -2,7 +2,7 @@
 #include "row_lengths.h"
 #include <string.h>
 #include "common/csr.h"
-#include "stencil_facts.h"
+#include "geometry/stencil_facts.h"
 
 /* Along an axis, points less than this far from an end count as different. Couplings of the named
  * stencils are not longer. */

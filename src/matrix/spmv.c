@@ -3,7 +3,7 @@
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
-#include "masked.h"
+#include "domain/masked.h"
 
 /* y = A x, or b - A x; of a matrix with a mask through a copy without its inactive points, and on a
  * periodic grid in two parts. */

@@ -8,9 +8,10 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "geometry/multigrid.h"
+#include "geometry/seam_level.h"
 #include "geometry/squeeze.h"
 #include "level_arrays.h"
-#include "matrix/masked.h"
+#include "domain/masked.h"
 #include "space/partition.h"
 #include "sweep/relax_loop.h"
 

@@ -6,7 +6,7 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "core/reserve.h"
-#include "matrix/stencil_facts.h"
+#include "geometry/stencil_facts.h"
 
 /* Rounds a size so that equal places of several arrays lie in different sets of a cache, also where
  * the number of points is a power of two. The result is 384 bytes more than a multiple of 4096. */

@@ -11,7 +11,7 @@
 #include "core/quiet.h"
 #include "krylov/preconditioner.h"
 #include "matrix/matrix_row.h"
-#include "matrix/stencil_facts.h"
+#include "geometry/stencil_facts.h"
 #include "shared_level.h"
 #include "wrapped_level.h"
 

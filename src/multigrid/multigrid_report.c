@@ -1,6 +1,6 @@
 /* multigrid_report.c: what a hierarchy tells about itself and its levels; names. */
 #include "core/options.h"
-#include "matrix/stencil_facts.h"
+#include "geometry/stencil_facts.h"
 #include "shared_level.h"
 
 GSW_ENDS_WITH(gsw_multigrid_info, scope);

@@ -12,7 +12,7 @@
 #include "shared_level.h"
 #include "wrapped_level.h"
 #include "core/reserve.h"
-#include "matrix/stencil_facts.h"
+#include "geometry/stencil_facts.h"
 
 /* The status of all processes of a hierarchy; `own` where it is one. */
 static gsw_status agree(const gsw_multigrid *mg, gsw_status own) {

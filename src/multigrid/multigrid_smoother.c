@@ -7,7 +7,7 @@
 #include "wrapped_level.h"
 #include "core/quiet.h"
 #include "core/reserve.h"
-#include "matrix/stencil_facts.h"
+#include "geometry/stencil_facts.h"
 
 /* Sweeps upwards alone are not symmetric, and on a coarsest level no sweep downwards follows. */
 static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *level) {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "contract/allocate.h"
 #include "core/reserve.h"
-#include "matrix/stencil_facts.h"
+#include "geometry/stencil_facts.h"
 
 static gsw_context *context_of(const gsw_level *level) {
     return level->shared->partition->context;

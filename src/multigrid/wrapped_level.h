@@ -1,6 +1,6 @@
 /* wrapped_level.h: levels on periodic grids. Kernels know a level's box; what is coupled around it
- * follows, for the seam alone (common/seam_level.h). Smoothers are those of the box: a step on A x
- * = b is one of the box on B x = b - W x, with W x of the step's beginning. If A is symmetric and
+ * follows, for the seam alone (geometry/seam_level.h). Smoothers are those of the box: a step on A
+ * x = b is one of the box on B x = b - W x, with W x of the step's beginning. If A is symmetric and
  * an M-matrix, so is what the smoother leaves out: cycles stay symmetric and convergent. */
 #ifndef GSW_WRAPPED_LEVEL_H
 #define GSW_WRAPPED_LEVEL_H

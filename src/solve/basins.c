@@ -11,7 +11,7 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "core/reserve.h"
-#include "geometry/seam.h"
+#include "common/seam.h"
 
 static int64_t find_root(int64_t *parent, int64_t at) {
     while (parent[at] != at) {

@@ -15,7 +15,7 @@
 #include "core/options.h"
 #include "core/reserve.h"
 #include "matrix/distributed_rows.h"
-#include "matrix/stencil_facts.h"
+#include "geometry/stencil_facts.h"
 
 GSW_ENDS_WITH(gsw_choice_options, factor);
 GSW_ENDS_WITH(gsw_choice, text);

@@ -5,7 +5,7 @@
 #include <gridsweep/preconditioner.h>
 #include <gridsweep/operator.h>
 #include "contract/multigrid_ops.h"
-#include "matrix/wrapped.h"
+#include "domain/wrapped.h"
 
 /* A matrix as stencil arrays of the box: the caller's own, or a copy of a CSR in the backend's
  * memory. */

@@ -18,7 +18,7 @@
 #include "solver_state.h"
 #include "krylov/krylov_method.h"
 #include "matrix/distributed_matrix.h"
-#include "matrix/stencil_facts.h"
+#include "geometry/stencil_facts.h"
 #include "multigrid/hierarchy.h"
 
 GSW_ENDS_WITH(gsw_solver_options, krylov);

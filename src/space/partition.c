@@ -514,6 +514,9 @@ static gsw_status cut_alike(gsw_partition *p, const gsw_partition_options *optio
     gsw_status status = gsw_partition_check_result(p, result, "partition");
     if (status == GSW_SUCCESS)
         status = check_sums(p);
+    if (status == GSW_SUCCESS && p->grid.periodic)
+        status =
+            gsw_fail(p->context, GSW_ERROR_UNSUPPORTED, "grid: a partition takes no periodic axes");
     if (status == GSW_SUCCESS)
         status = cut_grid(p, options);
     for (int axis = 0; status == GSW_SUCCESS && axis < 3; axis++)

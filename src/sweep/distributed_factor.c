@@ -13,7 +13,7 @@
 #include "contract/error.h"
 #include "distributed_internal.h"
 #include "packed.h"
-#include "matrix/stencil_facts.h"
+#include "geometry/stencil_facts.h"
 
 static int64_t larger_of(int64_t a, int64_t b) {
     return a > b ? a : b;

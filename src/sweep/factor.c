@@ -13,11 +13,11 @@
 #include "contract/row.h"
 #include "distributed_internal.h"
 #include "packed.h"
-#include "matrix/masked.h"
+#include "domain/masked.h"
 #include "matrix/matrix_row.h"
 #include "core/options.h"
 #include "core/reserve.h"
-#include "matrix/stencil_facts.h"
+#include "geometry/stencil_facts.h"
 
 GSW_ENDS_WITH(gsw_factor_options, overlap);
 GSW_ENDS_WITH(gsw_factor_info, sent_bytes);

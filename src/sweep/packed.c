@@ -11,7 +11,7 @@
 #include "contract/row.h"
 #include "core/options.h"
 #include "matrix/matrix_row.h"
-#include "matrix/stencil_facts.h"
+#include "geometry/stencil_facts.h"
 #include "packed.h"
 
 gsw_status gsw_factor_resolve(gsw_context *context, const gsw_factor_options *given,

@@ -15,8 +15,8 @@
 #include "core/options.h"
 #include "relax_loop.h"
 #include "core/reserve.h"
-#include "matrix/masked.h"
-#include "matrix/stencil_facts.h"
+#include "domain/masked.h"
+#include "geometry/stencil_facts.h"
 
 GSW_ENDS_WITH(gsw_relax_options, highest);
 GSW_ENDS_WITH(gsw_relax_info, work_bytes);

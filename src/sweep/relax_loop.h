@@ -5,7 +5,7 @@
 
 #include <gridsweep/relax.h>
 
-#include "matrix/wrapped.h"
+#include "domain/wrapped.h"
 #include "relax_model.h"
 
 typedef struct gsw_relax_loop {

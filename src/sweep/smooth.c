@@ -10,7 +10,7 @@
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
-#include "matrix/masked.h"
+#include "domain/masked.h"
 
 static gsw_status check(gsw_context *context, const gsw_matrix *matrix, const gsw_factor *factor,
                         int32_t sweeps, const double *b, const double *x, const double *work) {

@@ -3,7 +3,7 @@
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
-#include "matrix/masked.h"
+#include "domain/masked.h"
 #include "matrix/matrix_row.h"
 #include "core/options.h"
 

@@ -26,7 +26,7 @@ static int64_t points_of(const gsw_grid *grid) {
 }
 
 static gsw_status cpu_survey(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *own,
-                             const gsw_wraps *wraps, int mirror, gsw_survey *survey) {
+                             const struct gsw_wraps *wraps, int mirror, gsw_survey *survey) {
     const gsw_grid *g = &matrix->grid;
     const gsw_frame all = {{g->nx, g->ny, g->nz}, {g->nx, g->ny, g->nz}, {0, 0, 0}};
     const int threads = gsw_useful_threads(context, points_of(g), SETUP_GRAIN);

@@ -1,4 +1,4 @@
-/* wraps.cu: periodic grids (common/wraps.h, common/seam_level.h), one thread for each row of a
+/* wraps.cu: periodic grids (common/wraps.h, geometry/seam_level.h), one thread for each row of a
  * seam. */
 #include "cuda/device/launch.cuh"
 #include "cuda/vector/wraps.cuh"

@@ -2,7 +2,7 @@
 #ifndef GSW_CUDA_WRAPS_CUH
 #define GSW_CUDA_WRAPS_CUH
 
-#include "contract/wrap_ops.h"
+#include "geometry/seam_level.h"
 #include "cuda/device/context.cuh"
 
 gsw_status gsw_cuda_wraps_open(gsw_context *context, const gsw_wraps *wraps);

@@ -292,6 +292,14 @@ int cli_refuse_embedding(const cli_options *options, const cli_input *input) {
                            options->file);
 }
 
+/* The bit set of axes such as "xy". Returns 0 where the text is something else. */
+static int read_axes(const char *text, int32_t *axes) {
+    *axes = 0;
+    for (; *text == 'x' || *text == 'y' || *text == 'z'; text++)
+        *axes |= 1 << (*text - 'x');
+    return *text == '\0' && *axes != 0;
+}
+
 static int load_file(const cli_options *options, gsw_context *context, const cli_mask *mask,
                      cli_input *input) {
     gsw_grid extents, *given = NULL;
@@ -301,6 +309,11 @@ static int load_file(const cli_options *options, gsw_context *context, const cli
             return cli_status(options, context, status, CLI_FROM_OPTION);
         given = &extents;
     }
+    if (options->periodic != NULL && given == NULL)
+        return cli_usage(options, "--periodic needs --grid");
+    if (options->periodic != NULL && !read_axes(options->periodic, &extents.periodic))
+        return cli_usage(options, "--periodic: %s does not name axes, such as x or xy",
+                         options->periodic);
     gsw_csr copy = {0};
     char remark[256] = "";
     gsw_status status = GSW_SUCCESS;

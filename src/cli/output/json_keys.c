@@ -33,6 +33,8 @@ const cli_json_key cli_json_keys[] = {
     {"threads", "integer >= 1", RUNS, "Threads. Unit: count. Null: the work ran on a GPU."},
     {"threads", "integer >= 1", CLI_INFO, "Threads that commands use on the CPU. Unit: count."},
     {"grid", "3 of integer >= 1", GRIDS, "Points along x, y and z. Unit: points."},
+    {"periodic", "string", SYSTEMS,
+     "Axes whose ends are neighbours, such as 'xy'; '' where there is none."},
     {"stencil", "string", GRIDS, "Name of the stencil; 'custom' for a stencil without a name."},
     {"active_points", "integer >= 0", CLI_FACTOR | CLI_SPTRSV | CLI_SOLVE,
      "Points that take part: those of --mask, without it all. Unit: points."},

@@ -73,12 +73,17 @@ void cli_print_wrapped(FILE *stream, const char *text, int width, int column, in
 
 void cli_print_matrix(const cli_options *options, const cli_input *input) {
     const gsw_grid *grid = &input->matrix.grid;
+    char axes[CLI_AXES_TEXT];
+    gsw_stencil near;
+    gsw_matrix_near_stencil(&input->matrix, &near);
     cli_field(options, "matrix", "%s", options->file != NULL ? options->file : options->problem);
     cli_field(options, "grid", "%lld x %lld x %lld", (long long)grid->nx, (long long)grid->ny,
               (long long)grid->nz);
-    const char *name = gsw_stencil_name(&input->matrix.stencil);
+    if (grid->periodic)
+        cli_field(options, "periodic", "%s", cli_axes_text(grid, axes));
+    const char *name = gsw_stencil_name(&near);
     if (strcmp(name, "custom") == 0)
-        cli_field(options, "stencil", "custom, %d offsets", (int)input->matrix.stencil.count);
+        cli_field(options, "stencil", "custom, %d offsets", (int)near.count);
     else
         cli_field(options, "stencil", "%s", name);
     cli_field(options, "rows", "%lld", (long long)input->rows);

@@ -75,9 +75,22 @@ void cli_set_context(cJSON *object, const gsw_context *context) {
         cli_set_number(object, "threads", gsw_context_threads(context));
 }
 
+const char *cli_axes_text(const gsw_grid *grid, char text[CLI_AXES_TEXT]) {
+    int length = 0;
+    for (int axis = 0; axis < 3; axis++)
+        if (grid->periodic >> axis & 1)
+            text[length++] = (char)('x' + axis);
+    text[length] = '\0';
+    return text;
+}
+
 void cli_set_matrix(cJSON *object, const gsw_matrix *matrix) {
+    char axes[CLI_AXES_TEXT];
+    gsw_stencil near;
+    gsw_matrix_near_stencil(matrix, &near);
     cli_set_triple(object, "grid", matrix->grid.nx, matrix->grid.ny, matrix->grid.nz);
-    cli_set_text(object, "stencil", gsw_stencil_name(&matrix->stencil));
+    cli_set_text(object, "periodic", cli_axes_text(&matrix->grid, axes));
+    cli_set_text(object, "stencil", gsw_stencil_name(&near));
 }
 
 void cli_set_times(cJSON *object, const cli_times *times) {

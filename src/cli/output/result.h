@@ -36,6 +36,10 @@ void cli_set_number(cJSON *object, const char *key, double value);
 void cli_set_bool(cJSON *object, const char *key, bool value);
 void cli_set_triple(cJSON *object, const char *key, int64_t x, int64_t y, int64_t z);
 
+/* The names of a grid's periodic axes, such as "xy". Returns the text. */
+enum { CLI_AXES_TEXT = 4 };
+const char *cli_axes_text(const gsw_grid *grid, char text[CLI_AXES_TEXT]);
+
 /* The keys backend, device and threads; grid and stencil; time_ms. */
 void cli_set_context(cJSON *object, const gsw_context *context);
 void cli_set_matrix(cJSON *object, const gsw_matrix *matrix);

@@ -12,7 +12,7 @@ from . import _dlpack
 from . import _types as t
 from ._constants import Constants
 from ._context import Context
-from ._grid import Grid, Stencil, grid_argument, stencil_argument
+from ._grid import Axes, Grid, Stencil, grid_argument, stencil_argument, with_axes
 from ._library import library
 from ._options import GridLike
 
@@ -271,6 +271,13 @@ def _cast(part, dtype):
     return part if isinstance(part, _View) else part.astype(dtype)
 
 
+def _near_stencil(struct):
+    """The stencil of a matrix, without offsets around a periodic grid."""
+    near = t.gsw_stencil()
+    library.gsw_matrix_near_stencil(byref(struct), byref(near))
+    return Stencil._of(near)
+
+
 class Map:
     """Where the rows of a matrix are on a grid: a gsw_embedding, and vectors of all points for it."""
 
@@ -340,6 +347,8 @@ class Matrix:
     def __init__(self, context, name, matrix, grid=None, stencil=None, active=None, embeds=False,
                  coordinates=None):
         grid, stencil = grid_argument(grid), stencil_argument(stencil)
+        axes = str(grid) if isinstance(grid, Axes) else None
+        grid = None if axes is not None else grid
         if active is not None and coordinates is not None:
             raise ValueError("active, coordinates: give one of the two")
         self.mask = mask = _mask(context, active)
@@ -348,7 +357,9 @@ class Matrix:
                 raise ValueError(f"coordinates: {name} has a grid")
             self._take_constants(context, name, matrix, grid, stencil)
         else:
-            self._take_csr(context, name, matrix, grid, stencil, embeds, coordinates)
+            self._take_csr(context, name, matrix, grid, stencil, embeds, coordinates, axes)
+        if axes not in (None, self.grid.periodic):
+            raise ValueError(f"periodic: is {axes!r}; {name} is a matrix on the grid {self.grid}")
         if mask is not None:
             _check_mask_shape(mask, self.grid)
             if self.map is None:
@@ -386,13 +397,14 @@ class Matrix:
         return t.gsw_csr(rows, nonzeros, row_ptr.address, columns.address, values.address,
                          t.ITYPES[columns.dtype.name], t.DTYPES[self.value_type], base)
 
-    def _take_csr(self, context, name, matrix, grid, stencil, embeds, coordinates):
+    def _take_csr(self, context, name, matrix, grid, stencil, embeds, coordinates, axes):
         csr = self._take_parts(context, name, matrix,
                                embeds and not (self.mask is None and coordinates is None))
         rows, on_device, of_mask = self.rows, context.backend == "cuda", None
         compact = self.mask is not None and _is_compact(context, name, self.mask, rows, embeds)
         if self.mask is not None and grid is None and len(self.mask.shape) in (2, 3):
-            grid = of_mask = Grid(*reversed(self.mask.shape))
+            extents = (1, 1, *self.mask.shape)[:-4:-1]
+            grid = of_mask = Grid(*extents, axes or "")
         if compact or coordinates is not None:
             self._embed(context, name, csr, grid, stencil, coordinates)
             return
@@ -422,8 +434,8 @@ class Matrix:
         if text.value:
             warnings.warn(f"{name}: {text.value.decode()}", stacklevel=4)
         found = self.struct.grid
-        self.grid = grid or Grid(found.nx, found.ny, found.nz)
-        self.stencil = stencil or Stencil._of(self.struct.stencil)
+        self.grid = Grid._of(found)
+        self.stencil = stencil or _near_stencil(self.struct)
 
     def _check_host(self, context, name):
         if context.backend == "cuda" and not all(isinstance(v.array, np.ndarray) for v in self._keep):
@@ -447,7 +459,7 @@ class Matrix:
             live[addressof(struct)] = lambda _: library.gsw_matrix_release(c, byref(struct))
         weakref.finalize(self, context._handle.discard, addressof(struct))
         self._keep, found = (), struct.grid
-        self.grid = Grid(found.nx, found.ny, found.nz)
+        self.grid = Grid._of(found)
         self.stencil = stencil or Stencil._of(struct.stencil)
         if grid not in (None, self.grid):
             raise ValueError(f"grid: is {grid}; the coordinates are those of {self.grid}")
@@ -468,14 +480,14 @@ class Matrix:
     def _check_grid_of_mask(self, context, pointer, csr, given, code):
         """Refuses a mask whose shape is no grid of the matrix, or leads to a larger stencil or to one
         without a name, where the matrix alone has a better grid. Returns the status of the fit."""
-        stencil = given or (Stencil._of(self.struct.stencil) if code == 0 else None)
+        stencil = given or (_near_stencil(self.struct) if code == 0 else None)
         if code == 0 and (given or stencil.name != "custom"):
             return code
         found, own = t.gsw_grid(), t.gsw_stencil()
         if library.gsw_detect(pointer, byref(csr), None, byref(found), byref(own)) == 0:
             named = Stencil._of(own).name != "custom"
             if code or own.count < len(stencil) or named:
-                _check_mask_shape(self.mask, Grid(found.nx, found.ny, found.nz))
+                _check_mask_shape(self.mask, Grid._of(found))
         return code
 
     def _take_constants(self, context, name, constants, grid, stencil):
@@ -505,8 +517,8 @@ def copy_csr(csr):
             copy(csr.row_ptr, index, csr.rows + 1))
 
 
-def detect(A: Any, grid: Optional[GridLike] = None, *, active: Any = None,
-           coordinates: Any = None) -> Tuple[Grid, Stencil]:
+def detect(A: Any, grid: Optional[GridLike] = None, *, periodic: Optional[str] = None,
+           active: Any = None, coordinates: Any = None) -> Tuple[Grid, Stencil]:
     """Finds the grid and the stencil of a square matrix in natural order, and returns
     (Grid, Stencil). Use it before many calls with one matrix: then give them grid and stencil.
 
@@ -515,12 +527,12 @@ def detect(A: Any, grid: Optional[GridLike] = None, *, active: Any = None,
           or others with DLPack.
     grid  Grid or (nx, ny, nz), if you know it: then only the stencil is found. That is the smallest
           named one that holds all couplings, else the offsets that occur.
-    active, coordinates  as for solve(); they give the grid
+    periodic, active, coordinates  as for solve(); the last two give the grid
 
     A stored zero is no coupling. A UserWarning says so if an axis looks like several unknowns per
     point.
     Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID with the row; INVALID_ARGUMENT).
     """
     with Context(threads=1) as context:
-        matrix = Matrix(context, "A", A, grid, None, active, True, coordinates)
+        matrix = Matrix(context, "A", A, with_axes(grid, periodic), None, active, True, coordinates)
     return matrix.grid, matrix.stencil

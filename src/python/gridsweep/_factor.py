@@ -12,7 +12,7 @@ from . import _types as t
 from ._arrays import Matrix, copy_csr, dtype_argument, solve_into
 from ._context import context_for
 from ._errors import known_options, real
-from ._grid import Grid, Stencil
+from ._grid import Grid, Stencil, with_axes
 from ._library import library
 from ._options import FactorOptions, GridLike, TriangularOptions, names_of
 from ._preconditioner import Preconditioner
@@ -229,10 +229,11 @@ def _factor(kind, A, grid, options, **own):
     return _create(kind, A, grid, **options, **own)
 
 
-def _create(kind, A, grid, *, stencil=None, active=None, threads=0, context=None, **values):
+def _create(kind, A, grid, *, stencil=None, periodic=None, active=None, threads=0, context=None,
+            **values):
     options = factor_options(kind, **values)
     context = context_for(context, threads)
-    return Factor(context, Matrix(context, "A", A, grid, stencil, active), options)
+    return Factor(context, Matrix(context, "A", A, with_axes(grid, periodic), stencil, active), options)
 
 
 def ilu0(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOptions]) -> Factor:
@@ -250,6 +251,8 @@ def ilu0(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOption
 
     Options, by keyword:
     stencil      Stencil or its name; None: it is found
+    periodic     as for solve(). The factor is that of the couplings inside the grid; triangular()
+                 keeps those around it
     active       a mask as for solve(). The factor is that of the active points, and x is 0 at others
     factor_type  "float64" or "float32" (or NumPy's types): the type of the stored coefficients
     vector_type  the same for b, x and the arithmetic; "float32" needs factor_type "float32"

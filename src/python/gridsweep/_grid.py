@@ -17,21 +17,26 @@ class Grid:
 
     Point (x, y, z) is row x + nx*(y + ny*z) of the matrix: natural order, x fastest. So the vector v
     has the value of that point in v.reshape(grid.shape)[z, y, x].
-    Errors: TypeError, ValueError (an extent below 1, more than 2^48 points).
+
+    `periodic` names the axes whose ends are neighbours, such as "xy"; they come back in this order.
+    Errors: TypeError, ValueError (an extent below 1, more than 2^48 points, an unknown axis).
     """
 
     nx: int
     ny: int = 1
     nz: int = 1
+    periodic: str = ""
 
     def __post_init__(self):
         for name in ("nx", "ny", "nz"):
             object.__setattr__(self, name, integer(name, getattr(self, name), 1, 2**48))
+        object.__setattr__(self, "periodic", _axes(self.periodic))
         if self.points > 2**48:
             raise ValueError(f"nx, ny, nz: {self} has more than 2^48 points")
 
     def __str__(self) -> str:
-        return f"{self.nx}x{self.ny}x{self.nz}"
+        axes = f", periodic in {self.periodic}" if self.periodic else ""
+        return f"{self.nx}x{self.ny}x{self.nz}{axes}"
 
     @property
     def points(self) -> int:
@@ -48,7 +53,13 @@ class Grid:
         return x + self.nx * (y + self.ny * z)
 
     def _c(self):
-        return t.gsw_grid(self.nx, self.ny, self.nz)
+        return t.gsw_grid(self.nx, self.ny, self.nz,
+                          sum(1 << "xyz".index(axis) for axis in self.periodic))
+
+    @classmethod
+    def _of(cls, struct):
+        axes = "".join("xyz"[a] for a in range(3) if struct.periodic >> a & 1)
+        return cls(struct.nx, struct.ny, struct.nz, axes)
 
 
 class Stencil:
@@ -111,9 +122,32 @@ class Stencil:
         return hash(self.offsets)
 
 
+def _axes(periodic):
+    """The axes that are named, in order."""
+    if not isinstance(periodic, str) or not set(periodic) <= set("xyz"):
+        raise ValueError(f"periodic: must name axes, such as 'x' or 'xy', not {periodic!r}")
+    return "".join(axis for axis in "xyz" if axis in periodic)
+
+
+class Axes(str):
+    """The periodic axes of a grid that is to be found."""
+
+
+def with_axes(grid, periodic):
+    """A grid with these periodic axes; Axes where no grid is given."""
+    if periodic is None:
+        return grid
+    if grid is None:
+        return Axes(_axes(periodic))
+    grid = grid_argument(grid)
+    if grid.periodic not in ("", _axes(periodic)):
+        raise ValueError(f"periodic: is {periodic!r}; the grid is {grid}")
+    return Grid(grid.nx, grid.ny, grid.nz, periodic)
+
+
 def grid_argument(grid):
     """The Grid for a Grid or a tuple of extents; None for None."""
-    if grid is None or isinstance(grid, Grid):
+    if grid is None or isinstance(grid, (Grid, Axes)):
         return grid
     if isinstance(grid, (tuple, list)) and 1 <= len(grid) <= 3:
         return Grid(*grid)

@@ -14,6 +14,7 @@ from ._arrays import Matrix, adopt, source, target
 from ._callback import Callback, Monitor, function_of, interruptible, made
 from ._context import context_for
 from ._errors import choice, integer, known_options, real, status_of, text_of
+from ._grid import with_axes
 from ._library import library
 from ._options import KrylovOptions, names_of
 from ._preconditioner import Preconditioner
@@ -178,7 +179,7 @@ def _named(function, A, b, x0, options, **own):
 
 def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=None,
            out=None, restart=30, norm="true", nullspace=None, keep_inactive=False, grid=None,
-           stencil=None, active=None, threads=0, context=None):
+           stencil=None, periodic=None, active=None, threads=0, context=None):
     options = krylov_options(rtol, atol, maxiter, restart, norm, keep_inactive)
     if isinstance(M, Preconditioner):
         if context not in (None, M.context) or threads:
@@ -196,11 +197,12 @@ def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, 
         known = (M.grid, M.stencil, M._mask) if isinstance(M, Preconditioner) else 3 * (None,)
         if isinstance(M, Preconditioner) and grid is None and hasattr(A, "shape"):
             _check_size(M, A.shape[0])
-        matrix = Matrix(context, "A", A, grid or known[0], stencil or known[1],
+        grid = grid or known[0] if periodic is None else with_axes(grid, periodic)
+        matrix = Matrix(context, "A", A, grid, stencil or known[1],
                         known[2] if active is None else active)
         rows = matrix.rows
-    elif grid is not None or stencil is not None:
-        raise ValueError("grid, stencil: A is a function, which has none")
+    elif (grid, stencil, periodic) != (None, None, None):
+        raise ValueError("grid, stencil, periodic: A is a function, which has none")
     elif active is not None:
         raise ValueError("active: A is a function, which has no mask")
     if isinstance(M, Preconditioner):
@@ -273,7 +275,8 @@ def cg(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solu
                 conditions. Or an array of shape (points,) that A maps to 0. The solve leaves out
                 that part of b and x, and the residual is that of the rest.
     keep_inactive  with a mask: True: x stays as it was (x0) at inactive points; False: it becomes 0
-    grid, stencil, threads, context  as for ilu0(); with a Factor or Multigrid as M those of M
+    grid, stencil, periodic, threads, context  as for ilu0(); with a Factor or Multigrid as M those
+                of M
     active      a mask as for solve(); None: that of a Factor or Multigrid as M
 
     The functions A and M get a vector of shape (points,) in the library's own memory. They read it,

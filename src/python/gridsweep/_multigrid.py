@@ -11,7 +11,7 @@ from . import _types as t
 from ._arrays import Matrix, copy_csr, dtype_argument, solve_into
 from ._context import context_for
 from ._errors import choice, integer, known_options, real
-from ._grid import Grid, Stencil
+from ._grid import Grid, Stencil, with_axes
 from ._library import library
 from ._options import GridLike, MultigridOptions, names_of
 from ._preconditioner import Preconditioner
@@ -232,10 +232,12 @@ def multigrid_options(smoother="auto", cycle="V", pre_sweeps=1, post_sweeps=1, t
             "coarsest_points", coarsest_points, 1, 2000))
 
 
-def _multigrid(A, grid=None, *, stencil=None, active=None, threads=0, context=None, **values):
+def _multigrid(A, grid=None, *, stencil=None, periodic=None, active=None, threads=0, context=None,
+               **values):
     options = multigrid_options(**values)
     context = context_for(context, threads)
-    return Multigrid(context, Matrix(context, "A", A, grid, stencil, active), options)
+    matrix = Matrix(context, "A", A, with_axes(grid, periodic), stencil, active)
+    return Multigrid(context, matrix, options)
 
 
 def multigrid(A: Any, grid: Optional[GridLike] = None, **options: Unpack[MultigridOptions]) -> Multigrid:

@@ -11,6 +11,7 @@ StencilLike = Union[Stencil, str, Sequence[Tuple[int, int, int]]]
 
 class _Place(TypedDict, total=False):
     stencil: Optional[StencilLike]
+    periodic: Optional[str]
     active: Any
     threads: int
     context: Optional[Context]

@@ -11,7 +11,7 @@ from ._callback import Monitor, function_of, interruptible
 from ._context import Owned, context_for
 from ._errors import choice, known_options, status_of
 from ._factor import factor_options
-from ._grid import Grid, Stencil
+from ._grid import Grid, Stencil, with_axes
 from ._krylov import ENDED, Solution, Vectors, ending, krylov_options, take_nullspace
 from ._library import library
 from ._multigrid import multigrid_options
@@ -98,7 +98,8 @@ class Solver(Owned):
 
     def _prepare(self, A, grid, rtol, *, atol=0.0, maxiter=None, restart=30, norm="true",
                  nullspace=None, keep_inactive=False, callback=None, precond="auto", method="auto",
-                 stencil=None, active=None, coordinates=None, threads=0, context=None, **more):
+                 stencil=None, periodic=None, active=None, coordinates=None, threads=0,
+                 context=None, **more):
         """Checks all arguments, before the set-up begins."""
         krylov = krylov_options(rtol, atol, maxiter, restart, norm, keep_inactive)
         self._options = options = t.gsw_solver_options(
@@ -113,7 +114,7 @@ class Solver(Owned):
         if callback is not None:
             krylov.monitor = t.MONITOR_FN(self._monitor)
         self.context = context_for(context, threads)
-        matrix = _matrix(self.context, A, grid, stencil, active, coordinates)
+        matrix = _matrix(self.context, A, with_axes(grid, periodic), stencil, active, coordinates)
         self.grid, self.stencil, self.shape = matrix.grid, matrix.stencil, 2 * (matrix.rows,)
         self.active = matrix.mask and matrix.mask.array
         self._null = take_nullspace(self.context, nullspace, matrix.rows, krylov)
@@ -217,6 +218,9 @@ def solve(A: Any, b: Any, x0: Any = None, rtol: float = 1e-8, grid: Optional[Gri
     grid  Grid or (nx, ny, nz); None: it is that of `active`, or it is found, as by detect()
 
     Options, by keyword:
+    periodic    the axes whose ends are neighbours, such as "x" or "xy"; None: they are found. All
+                couplings around the grid take part; incomplete factors and the sweeps in multigrid
+                leave them out
     active      a mask: False at points that take no part, such as land in an ocean. Of bool or uint8,
                 shape (nz, ny, nx), in 2D also (ny, nx), or (points,). Where A has rows for all points,
                 those of inactive points, and b and x0 there, are not used and may hold NaN. A coupling

@@ -11,14 +11,15 @@ from . import _types as t
 from ._arrays import Matrix, adopt, solve_into
 from ._context import Context, context_for
 from ._errors import choice
+from ._grid import with_axes
 from ._library import library
 from ._options import GridLike, StencilLike
 
 
 def sptrsv(A: Any, b: Any, lower: bool = True, unit_diagonal: bool = False, transpose: bool = False,
            out: Any = None, grid: Optional[GridLike] = None, *,
-           stencil: Optional[StencilLike] = None, active: Any = None, algorithm: str = "auto",
-           threads: int = 0, context: Optional[Context] = None) -> Any:
+           stencil: Optional[StencilLike] = None, periodic: Optional[str] = None,
+           active: Any = None, algorithm: str = "auto", threads: int = 0, context: Optional[Context] = None) -> Any:
     """Solves T x = b, where T is the lower or the upper part of A with its diagonal, and returns x.
 
     Use it for a matrix that is used once: it packs and keeps nothing. For repeated solves use
@@ -35,7 +36,7 @@ def sptrsv(A: Any, b: Any, lower: bool = True, unit_diagonal: bool = False, tran
     out            array for x, as for Factor.solve(); out=b solves in place. It is returned.
     algorithm      "auto", "reference", "line" or "pencil", as in sptrsv.h
     active         a mask as for solve(): T is the part of the active points, and x is 0 at others
-    grid, stencil, threads, context  as for ilu0()
+    grid, stencil, periodic, threads, context  as for ilu0()
 
     The solve divides by a zero diagonal as IEEE arithmetic does.
     Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID with the row, UNSUPPORTED,
@@ -43,7 +44,7 @@ def sptrsv(A: Any, b: Any, lower: bool = True, unit_diagonal: bool = False, tran
     """
     number = choice("algorithm", algorithm, t.ALGORITHMS)
     context = context_for(context, threads)
-    matrix = Matrix(context, "A", A, grid, stencil, active)
+    matrix = Matrix(context, "A", A, with_axes(grid, periodic), stencil, active)
     dtype, b = "float64", adopt(context, "b", b)
     if matrix.value_type == "float32" and getattr(b, "dtype", None) == np.float32:
         dtype = "float32"

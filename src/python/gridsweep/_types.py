@@ -66,7 +66,7 @@ class gsw_context_options(_Sized):
 
 
 class gsw_grid(Structure):
-    _fields_ = [("nx", c_int64), ("ny", c_int64), ("nz", c_int64)]
+    _fields_ = [("nx", c_int64), ("ny", c_int64), ("nz", c_int64), ("periodic", c_int32)]
 
 
 class gsw_offset(Structure):
@@ -200,6 +200,7 @@ PROTOTYPES = {
     "gsw_matrix_from_constants": (c_int, [c_void_p, _P(gsw_grid), _P(gsw_stencil), _P(c_double),
                                           c_int64, c_int, _P(gsw_matrix)]),
     "gsw_matrix_validate": (c_int, [c_void_p, _P(gsw_matrix)]),
+    "gsw_matrix_near_stencil": (None, [_P(gsw_matrix), _P(gsw_stencil)]),
     "gsw_matrix_fit": (c_int, [c_void_p, _P(gsw_csr), _P(gsw_grid), _P(gsw_stencil), _P(gsw_matrix),
                                _P(gsw_csr)]),
     "gsw_detect": (c_int, [c_void_p, _P(gsw_csr), _P(gsw_grid), _P(gsw_grid), _P(gsw_stencil)]),

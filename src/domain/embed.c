@@ -15,7 +15,8 @@
 #include "contract/error.h"
 #include "contract/row.h"
 #include "common/stencils.h"
-#include "stencil_facts.h"
+#include "geometry/stencil_facts.h"
+#include "wrapped.h"
 
 /* The longest component of an offset where rows may be in a wrong order: that of the named
  * stencils. */
@@ -268,15 +269,24 @@ static void take_offsets(offset_set *set, const gsw_grid *g, const gsw_stencil *
         add_offset(set, g, (gsw_offset){0, 0, 0});
 }
 
-/* The offset that leads from a point over a distance, looked for from number `from` on; -1: it is
- * not in the set. */
+/* Whether an offset leads from a point over a distance. */
+static inline int leads_there(const offset_set *set, int32_t e, const gsw_grid *g,
+                              const grid_point *p, int64_t distance) {
+    const gsw_offset o = set->offset[e];
+    int64_t to[3] = {p->at[0] + o.dx, p->at[1] + o.dy, p->at[2] + o.dz};
+    if (g->periodic)
+        return gsw_grid_take_in(g, to) &&
+               gsw_grid_row(g, to[0], to[1], to[2]) == p->number + distance;
+    return set->distance[e] == distance && to[0] >= 0 && to[0] < g->nx && to[1] >= 0 &&
+           to[1] < g->ny;
+}
+
+/* The offset that does so, looked for from number `from` on; -1: it is not in the set. */
 static inline int32_t find_offset(const offset_set *set, const gsw_grid *g, const grid_point *p,
                                   int64_t distance, int32_t from) {
     for (int32_t k = 0, e = from; k < set->count; k++, e++) {
         e = e < set->count ? e : 0;
-        const gsw_offset o = set->offset[e];
-        if (set->distance[e] == distance && p->at[0] + o.dx >= 0 && p->at[0] + o.dx < g->nx &&
-            p->at[1] + o.dy >= 0 && p->at[1] + o.dy < g->ny)
+        if (leads_there(set, e, g, p, distance))
             return e;
     }
     return -1;
@@ -289,7 +299,7 @@ static gsw_status meet_offset(const gsw_embedding *embedding, const gsw_csr *csr
     const gsw_grid *g = &embedding->grid;
     const grid_point p = point_of(g, embedding->copy[row]),
                      q = point_of(g, embedding->copy[column]);
-    const int64_t d[3] = {q.at[0] - p.at[0], q.at[1] - p.at[1], q.at[2] - p.at[2]};
+    int64_t d[3] = {q.at[0] - p.at[0], q.at[1] - p.at[1], q.at[2] - p.at[2]};
     const char *why =
         set->fixed ? "which the stencil does not hold"
         : embedding->reach > NATURAL_REACH
@@ -298,6 +308,7 @@ static gsw_status meet_offset(const gsw_embedding *embedding, const gsw_csr *csr
               "order (x fastest)";
     int fits = !set->fixed && set->count < GSW_STENCIL_MAX;
     char text[GSW_ROW_TEXT];
+    (void)gsw_offset_shorten(g, d);
     for (int axis = 0; axis < 3; axis++)
         fits = fits && llabs(d[axis]) <= embedding->reach;
     if (!fits)

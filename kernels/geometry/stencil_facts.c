@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/arrays.h"
-#include "stencil_facts.h"
+#include "geometry/stencil_facts.h"
 
 /* Negation reverses the ascending order. */
 int gsw_stencil_is_symmetric(const gsw_stencil *stencil) {

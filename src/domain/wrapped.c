@@ -8,9 +8,7 @@
 #include "contract/error.h"
 #include "core/reserve.h"
 
-/* Moves the components of an offset that are longer than half of a periodic axis to its other side.
- * Returns whether there are any. */
-static int shorten(const gsw_grid *grid, int64_t d[3]) {
+int gsw_offset_shorten(const gsw_grid *grid, int64_t d[3]) {
     int around = 0;
     for (int a = 0; a < 3; a++) {
         const int64_t n = gsw_seam_extent(grid, a);
@@ -77,14 +75,20 @@ void gsw_stencil_near(const gsw_matrix *matrix, gsw_stencil *near, int32_t *insi
     for (int32_t e = 0; e < from->count; e++) {
         int64_t d[3] = {from->offsets[e].dx, from->offsets[e].dy, from->offsets[e].dz};
         if (is_csr)
-            shorten(&matrix->grid, d);
+            (void)gsw_offset_shorten(&matrix->grid, d);
         (void)add(offsets, &count, offset_of(d));
     }
     (void)gsw_stencil_from_offsets(offsets, count, near);
     for (int32_t e = 0; e < from->count && inside != NULL; e++) {
         int64_t d[3] = {from->offsets[e].dx, from->offsets[e].dy, from->offsets[e].dz};
-        inside[e] = is_csr && shorten(&matrix->grid, d) ? -1 : gsw_stencil_find(near, offset_of(d));
+        inside[e] = is_csr && gsw_offset_shorten(&matrix->grid, d)
+                        ? -1
+                        : gsw_stencil_find(near, offset_of(d));
     }
+}
+
+void gsw_matrix_near_stencil(const gsw_matrix *matrix, gsw_stencil *stencil) {
+    gsw_stencil_near(matrix, stencil, NULL);
 }
 
 gsw_matrix gsw_matrix_of_box(const gsw_matrix *matrix) {

@@ -18,6 +18,10 @@ typedef struct gsw_wrapped {
     int64_t bytes;
 } gsw_wrapped;
 
+/* Moves the components of an offset that are longer than half of a periodic axis to its other side.
+ * Returns whether there are any. */
+int gsw_offset_shorten(const gsw_grid *grid, int64_t d[3]);
+
 /* The stencil of a CSR with a near one: also the offsets around the grid. Errors: UNSUPPORTED. */
 gsw_status gsw_stencil_around(gsw_context *context, const gsw_grid *grid, const gsw_stencil *near,
                               gsw_stencil *stencil);
