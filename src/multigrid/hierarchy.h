@@ -71,6 +71,7 @@ struct gsw_multigrid {
     gsw_multigrid_options options; /* defaults resolved */
     int usable;                    /* holds values */
     int symmetric, singular;
+    int mixed;   /* AUTO: the axis of strong couplings varies, so that ILU(0) smooths */
     int judged;  /* AUTO: how often the smoother has been judged by a solve, */
     double rate; /* and the rate with the first one */
     int levels;
@@ -107,6 +108,11 @@ const gsw_survey *gsw_multigrid_survey(const gsw_multigrid *multigrid);
 
 /* Frees the levels. */
 void gsw_multigrid_clear(gsw_multigrid *multigrid);
+
+/* Whether couplings are strong along one axis here and along another one there, as on grids that are
+ * stretched in several directions. Sweeps leave errors there that no coarsening of whole axes
+ * reaches. */
+int gsw_smoother_sees_mixed(const gsw_survey *survey);
 
 /* The smoother of a level whose grid and stencil are known. */
 gsw_smoother gsw_smoother_choose(const gsw_multigrid *multigrid, int number);

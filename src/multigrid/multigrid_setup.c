@@ -384,8 +384,12 @@ static gsw_status survey_finest(gsw_multigrid *mg, int again) {
     if (again && mg->symmetric && !found->symmetric)
         return gsw_fail(mg->context, GSW_ERROR_INVALID_ARGUMENT,
                         "matrix is not symmetric, but the hierarchy's first matrix was");
-    if (!again)
+    if (!again) {
         mg->symmetric = found->symmetric;
+        mg->mixed = mg->options.smoother == GSW_SMOOTHER_AUTO && gsw_smoother_sees_mixed(found) &&
+                    mg->options.interpolation == GSW_INTERPOLATION_BLACK_BOX;
+        mg->judged = mg->mixed ? 2 : 0;
+    }
     mg->singular = found->zero_sums;
     return GSW_SUCCESS;
 }
