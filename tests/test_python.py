@@ -1219,6 +1219,26 @@ def test_the_options_that_are_named_are_there(A):
         getattr(gs, name)(A, *b, **{word: values[word] for word in words})
 
 
+@pytest.mark.parametrize("base", [0, 1])
+def test_a_row_for_the_mean(base):
+    def line(n):
+        return sp.diags([-1.0, np.r_[1.0, np.full(n - 2, 2.0), 1.0], -1.0], [-1, 0, 1], shape=(n, n))
+    A, one = sp.kronsum(line(48), line(37)), np.ones((48 * 37, 1))
+    full = sp.csr_matrix(sp.bmat([[A, 3 * one], [2 * one.T, None]]))
+    b = vectors(full.shape[0])
+    given = full if base == 0 else (full.data, full.indices + 1, full.indptr + 1)
+    x, info = gs.solve(given, b)
+    assert not info and info.iterations <= 12
+    assert np.linalg.norm(b - full @ x) <= 1e-8 * np.linalg.norm(b)
+    solver = gs.Solver(full, (48, 37))
+    x, info = solver.update(sp.csr_matrix(sp.bmat([[5 * A, one], [one.T, 0.5 * np.eye(1)]]))).solve(b)
+    again = sp.bmat([[5 * A, one], [one.T, 0.5 * np.eye(1)]])
+    assert not info and np.linalg.norm(b - again @ x) <= 1e-8 * np.linalg.norm(b)
+    other = sp.csr_matrix(sp.bmat([[A + sp.eye(48 * 37), one], [one.T, None]]))
+    with pytest.raises(ValueError, match="^A: its last row is coupled to all others, and is no cond"):
+        gs.solve(other, b)
+
+
 def torus(nx, ny, periodic, shift=0.01):
     """A 5-point matrix, periodic along these axes."""
     def line(n, ring):

@@ -321,6 +321,62 @@ class Map:
         return code
 
 
+class Border:
+    """The last row and column of a matrix [[A, column], [row, corner]], each of one number: the
+    multiplier of a condition on the mean. A maps constants to 0, and so does its transpose. So the
+    multiplier is the mean of b over `column`, and what A leaves open in x is a constant."""
+
+    def __init__(self, name, rows, row, column, corner, inner):
+        self.rows, self.points = rows, rows - 1
+        values, _, row_ptr = inner
+        size = np.abs(values).max(initial=0) * 1e-10 * np.diff(row_ptr).max(initial=0)
+        same = len(set(row)) == 1 and len(set(column)) == 1 and row[0] != 0 and column[0] != 0
+        if not same or not all(np.abs(total).max() <= size for total in self._sums(inner)):
+            raise ValueError(f"{name}: its last row is coupled to all others, and is no condition on "
+                             "the mean of a matrix whose rows and columns add up to 0")
+        self.row, self.column, self.corner = row[0], column[0], corner
+
+    def _sums(self, inner):
+        values, columns, row_ptr = inner
+        yield np.add.reduceat(values, row_ptr[:-1])
+        yield np.bincount(columns, values, self.points)
+
+    def solve(self, c, b, x, points, solve):
+        """Calls solve(b, x) for the points, and returns its status."""
+        given, found = (np.frombuffer((c_double * self.rows).from_address(a)) for a in (b, x))
+        multiplier = given[:-1].mean() / self.column
+        inner = given[:-1] - multiplier * self.column
+        start = found[:-1].copy()
+        code = solve(inner.ctypes.data, start.ctypes.data)
+        rest = given[-1] - self.corner * multiplier - self.row * start.sum()
+        found[:-1] = start + rest / (self.row * self.points)
+        found[-1] = multiplier
+        return code
+
+
+def _border(name, csr, views):
+    """(Border, (values, columns, row_ptr)) of a CSR on the host whose last row couples all others;
+    None where it is none."""
+    values, columns, row_ptr = (view.host() for view in views)
+    rows, base = csr.rows, csr.base
+    last = slice(int(row_ptr[-2]) - base, int(row_ptr[-1]) - base)
+    count = last.stop - last.start
+    if rows < 3 or count < rows - 1 or np.any(np.diff(row_ptr) < 1):
+        return None
+    corner = values[last][-1] if columns[last][-1] - base == rows - 1 else 0
+    if count - (columns[last][-1] - base == rows - 1) != rows - 1 or (corner and count <= 128):
+        return None
+    ends = row_ptr[1:-1] - base - 1
+    if not np.all(columns[ends] - base == rows - 1):
+        return None
+    keep = np.ones(last.start, bool)
+    keep[ends] = False
+    inner = (np.ascontiguousarray(values[:last.start][keep]),
+             np.ascontiguousarray(columns[:last.start][keep] - base),
+             np.ascontiguousarray(row_ptr[:-1] - base - np.arange(rows, dtype=row_ptr.dtype)))
+    return Border(name, rows, values[last][:rows - 1], values[ends], corner, inner), inner
+
+
 def _coordinates(coordinates, rows):
     """Coordinates as an array of shape (rows, axes) in float64."""
     where = np.asarray(coordinates)
@@ -339,7 +395,7 @@ class Matrix:
     grid, stencil  as found, or as given. The shape of a mask gives the grid, too
     mask           a view of the argument `active`, or None
     rows           those of the argument
-    map            the Map of its rows to points, where these are others; else None
+    map            the Map of its rows to points, where these are others, or a Border; else None
     """
 
     map = None
@@ -400,6 +456,11 @@ class Matrix:
     def _take_csr(self, context, name, matrix, grid, stencil, embeds, coordinates, axes):
         csr = self._take_parts(context, name, matrix,
                                embeds and not (self.mask is None and coordinates is None))
+        bordered = None if not embeds or context.backend == "cuda" else _border(name, csr, self._keep)
+        if bordered and self.mask is None and coordinates is None:
+            self._take_csr(context, name, bordered[1], grid, stencil, False, None, axes)
+            self.map, self.rows = bordered[0], bordered[0].rows
+            return
         rows, on_device, of_mask = self.rows, context.backend == "cuda", None
         compact = self.mask is not None and _is_compact(context, name, self.mask, rows, embeds)
         if self.mask is not None and grid is None and len(self.mask.shape) in (2, 3):

@@ -6,7 +6,7 @@ from ctypes import byref, pointer
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Tuple
 
 from . import _types as t
-from ._arrays import Matrix
+from ._arrays import Border, Map, Matrix
 from ._callback import Monitor, function_of, interruptible
 from ._context import Owned, context_for
 from ._errors import choice, known_options, status_of
@@ -118,6 +118,8 @@ class Solver(Owned):
         self.grid, self.stencil, self.shape = matrix.grid, matrix.stencil, 2 * (matrix.rows,)
         self.active = matrix.mask and matrix.mask.array
         self._null = take_nullspace(self.context, nullspace, matrix.rows, krylov)
+        if isinstance(matrix.map, Border) and self._null is not None:
+            raise ValueError("nullspace: A has a row and a column for the mean")
         if matrix.map and self._null is not None:
             with self.context._turn() as c:
                 krylov.null_vector = matrix.map.spread(c, self._null.address, self.grid.points)
@@ -183,7 +185,7 @@ class Solver(Owned):
         """
         self._address()
         matrix = self._matrices[0]
-        if active is None and matrix.map:
+        if active is None and isinstance(matrix.map, Map):
             matrix.refill(self.context, "A", A)
         else:
             matrix = _matrix(self.context, A, self.grid, self.stencil,
@@ -211,6 +213,8 @@ def solve(A: Any, b: Any, x0: Any = None, rtol: float = 1e-8, grid: Optional[Gri
           CSR: columns ascend in each row, indices count from 0 or 1. The three are NumPy's arrays
           or others with DLPack. A is points x points, float64 or float32, with int32 or int64
           indices.
+          A may have one more row and column, of one number each: the multiplier of a condition on
+          the mean of x, where A maps constants to 0. Then x ends with the multiplier.
     b     shape (points,), or (points, count) for several systems, one after the other. Then x has
           the same shape, and info is a list with a SolveResult for each.
     x0    the first guess, in the shape of b; unchanged unless it is `out`. None: zeros
