@@ -326,6 +326,8 @@ class Border:
     multiplier of a condition on the mean. A maps constants to 0, and so does its transpose. So the
     multiplier is the mean of b over `column`, and what A leaves open in x is a constant."""
 
+    scale = 1.0
+
     def __init__(self, name, rows, row, column, corner, inner):
         self.rows, self.points = rows, rows - 1
         values, _, row_ptr = inner
@@ -342,11 +344,13 @@ class Border:
         yield np.bincount(columns, values, self.points)
 
     def solve(self, c, b, x, points, solve):
-        """Calls solve(b, x) for the points, and returns its status."""
+        """Calls solve(b, x) for the points, and returns its status. Residuals are relative to another
+        b then: `scale` times those of the whole system."""
         given, found = (np.frombuffer((c_double * self.rows).from_address(a)) for a in (b, x))
         multiplier = given[:-1].mean() / self.column
         inner = given[:-1] - multiplier * self.column
-        start = found[:-1].copy()
+        start, size = found[:-1].copy(), np.linalg.norm(given)
+        self.scale = np.linalg.norm(inner) / size if size > 0 else 1.0
         code = solve(inner.ctypes.data, start.ctypes.data)
         rest = given[-1] - self.corner * multiplier - self.row * start.sum()
         found[:-1] = start + rest / (self.row * self.points)

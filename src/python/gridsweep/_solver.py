@@ -139,7 +139,11 @@ class Solver(Owned):
         def solve(b, x):
             return library.gsw_solver_solve(c, self._address(), b, x, byref(report))
         rows = self._matrices[-1].map
-        return rows.solve(c, b, x, self.grid.points, solve) if rows else solve(b, x)
+        code = rows.solve(c, b, x, self.grid.points, solve) if rows else solve(b, x)
+        if isinstance(rows, Border):
+            report.residual *= rows.scale
+            report.recurrence *= rows.scale
+        return code
 
     def _run(self, vectors):
         infos = []
