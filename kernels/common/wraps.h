@@ -75,23 +75,24 @@ GSW_HD void gsw_wraps_place_row(const gsw_wraps *w, int64_t k) {
                                                   : w->row[k];
 }
 
-/* W x in row k of the seam. All arrays are read, so that loads do not wait for each other. */
-GSW_HD double gsw_wraps_product(const gsw_wraps *w, int64_t k, gsw_dtype type, const void *x) {
+/* W x in row k of the seam, of every `step`th array from `first` on: a device adds the parts up. */
+GSW_HD double gsw_wraps_part(const gsw_wraps *w, int64_t k, int32_t first, int32_t step,
+                             gsw_dtype type, const void *x) {
     double sum = 0;
-    GSW_UNROLL(6)
-    for (int32_t a = 0; a < w->arrays; a++)
+    GSW_UNROLL(4)
+    for (int32_t a = first; a < w->arrays; a += step)
         sum +=
             w->values[a * w->seam.count + k] * gsw_value_at(x, type, w->to[a * w->seam.count + k]);
     return sum;
 }
 
-/* y += sign W x in row k. `saved`: keeps what y was; NULL: nothing does. */
-GSW_HD void gsw_wraps_add_product(const gsw_wraps *w, int64_t k, gsw_dtype type, double sign,
-                                  const void *x, void *y, double *saved) {
+/* y += `product` in row k. `saved`: keeps what y was; NULL: nothing does. */
+GSW_HD void gsw_wraps_add(const gsw_wraps *w, int64_t k, gsw_dtype type, double product, void *y,
+                          double *saved) {
     const double before = gsw_value_at(y, type, w->row[k]);
     if (saved != NULL)
         saved[k] = before;
-    gsw_value_put(y, type, w->row[k], before + sign * gsw_wraps_product(w, k, type, x));
+    gsw_value_put(y, type, w->row[k], before + product);
 }
 
 /* Adds row k to a dense matrix of n points, by rows. */
@@ -184,7 +185,7 @@ GSW_HD void gsw_wraps_take_row(const gsw_wraps *w, const gsw_wraps_source *from,
 }
 
 /* Arrays of all points in fp64 that take W in, where it is used, or give it back: then zeros stand
- * there. */
+ * there. Arrays that are NULL stay out of it. */
 typedef struct gsw_wraps_arrays {
     double *values[GSW_STENCIL_MAX];
 } gsw_wraps_arrays;
@@ -196,13 +197,25 @@ GSW_HD void gsw_wraps_move_row(const gsw_wraps *w, const gsw_wraps_arrays *array
     const int64_t row = gsw_seam_grid_row(&w->seam, at);
     for (int32_t e = 0; e < w->count; e++) {
         int64_t to[3];
-        if (!gsw_wraps_has(w, e) || gsw_wraps_step(w, at, e, 1, to) != GSW_AROUND)
+        if (!gsw_wraps_has(w, e) || arrays->values[e] == NULL)
             continue;
+        if (gsw_wraps_step(w, at, e, 1, to) != GSW_AROUND) {
+            w->values[gsw_wraps_place(w, e, k)] = 0;
+            continue;
+        }
         double *in = &arrays->values[e][row], *own = &w->values[gsw_wraps_place(w, e, k)];
         if (back)
             *own = *in;
         *in = back ? 0 : *own;
     }
+}
+
+/* Where the point of a row goes when a grid is turned by `by` planes along its axes. */
+GSW_HD int64_t gsw_turned_row(const int64_t n[3], const int64_t by[3], int64_t row) {
+    const int64_t line = row / n[0];
+    const int64_t at[3] = {(row % n[0] + by[0] + n[0]) % n[0], (line % n[1] + by[1] + n[1]) % n[1],
+                           (line / n[1] + by[2] + n[2]) % n[2]};
+    return at[0] + n[0] * (at[1] + n[1] * at[2]);
 }
 
 /* Leaves out what inactive points have to do with row k. */

@@ -230,6 +230,10 @@ typedef struct gsw_wrap_ops {
     gsw_status (*move)(gsw_context *context, const struct gsw_wraps *wraps, double *const *arrays,
                        int back);
 
+    /* to = from, with each point `by` planes farther along the axes, around the grid. */
+    gsw_status (*turn)(gsw_context *context, const gsw_grid *grid, const int64_t by[3],
+                       gsw_dtype type, const void *from, void *to);
+
     /* Couplings of inactive points become zeros. */
     gsw_status (*cut)(gsw_context *context, const struct gsw_wraps *wraps, const uint8_t *active);
 

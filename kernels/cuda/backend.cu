@@ -531,6 +531,7 @@ static const gsw_wrap_ops wrap_ops = {
     .open = entry<gsw_cuda_wraps_open>::call,
     .take = entry<gsw_cuda_wraps_take>::call,
     .move = entry<gsw_cuda_wraps_move>::call,
+    .turn = entry<gsw_cuda_turn>::call,
     .cut = entry<gsw_cuda_wraps_cut>::call,
     .multiply = entry<gsw_cuda_wraps_multiply>::call,
     .restore = entry<gsw_cuda_wraps_restore>::call,

@@ -400,12 +400,13 @@ GSW_HD gsw_seam_share gsw_seam_share_of(const gsw_seam_level *l, const int64_t c
     return s;
 }
 
-/* Adds what a fine row contributes to coarse couplings, by slots. */
+/* Adds what every `step`th coupling, from `first` on, of a fine row contributes to coarse
+ * couplings, by slots. */
 GSW_HD void gsw_seam_add_row(const gsw_seam_level *l, const gsw_seam_share *share,
-                             const int64_t row[3], double sum[GSW_SLOTS]) {
+                             const int64_t row[3], int first, int step, double sum[GSW_SLOTS]) {
     double slots[GSW_SLOTS];
     gsw_seam_slots(l, share->at, GSW_ROWS_OF_MATRIX, slots);
-    for (int i = 0; i < GSW_SLOTS; i++) {
+    for (int i = first; i < GSW_SLOTS; i += step) {
         int64_t beside[3];
         if (slots[i] == 0 || gsw_seam_beside(l, share->at, i, beside) == GSW_OUTSIDE)
             continue;
@@ -440,12 +441,27 @@ GSW_HD void gsw_seam_put_coupling(const gsw_seam_level *l, const int64_t row[3],
         l->coarse_around[slot][k] = inside ? 0 : value;
 }
 
-/* What fine point number `slot` contributes to a row of the coarse matrix. */
-GSW_HD void gsw_seam_add_share(const gsw_seam_level *l, const int64_t row[3], int32_t slot,
-                               double sum[GSW_SLOTS]) {
-    const gsw_seam_share share = gsw_seam_share_of(l, row, slot);
-    if (share.where != GSW_OUTSIDE && share.weight != 0)
-        gsw_seam_add_row(l, &share, row, sum);
+/* The fine points that a coarse one restricts: how many, and the slot of each. */
+GSW_HD int gsw_seam_shares(const gsw_seam_level *l) {
+    return (l->axes & 1 ? 3 : 1) * (l->axes & 2 ? 3 : 1) * (l->axes & 4 ? 3 : 1);
+}
+
+GSW_HD int32_t gsw_seam_share_slot(const gsw_seam_level *l, int share) {
+    int32_t slot = 0;
+    for (int a = 0, stride = 1; a < 3; a++, stride *= 3) {
+        const int coarsened = l->axes >> a & 1;
+        slot += stride * (coarsened ? share % 3 : 1);
+        share /= coarsened ? 3 : 1;
+    }
+    return slot;
+}
+
+/* Adds what couplings of fine point number `share` contribute to a row of the coarse matrix. */
+GSW_HD void gsw_seam_add_share(const gsw_seam_level *l, const int64_t row[3], int share, int first,
+                               int step, double sum[GSW_SLOTS]) {
+    const gsw_seam_share of = gsw_seam_share_of(l, row, gsw_seam_share_slot(l, share));
+    if (of.where != GSW_OUTSIDE && of.weight != 0)
+        gsw_seam_add_row(l, &of, row, first, step, sum);
 }
 
 /* ---- vectors ---- */
@@ -481,25 +497,25 @@ GSW_HD void gsw_seam_place_across(const gsw_seam_level *l, int64_t k) {
 }
 
 /* Residual k: -W x in a row of `wraps`, or b - A x at a fine point across the seam, which is
- * restricted as a whole. `w` is the level's W. */
+ * restricted as a whole. `w` is the level's W. Of every `step`th coupling from `first` on. */
 GSW_HD double gsw_seam_residual(const gsw_seam_level *l, const gsw_wraps *w, int64_t k,
-                                const void *b, const void *x) {
+                                int32_t first, int32_t step, const void *b, const void *x) {
     int64_t at[3];
     if (k < w->seam.count)
-        return -gsw_wraps_product(w, k, l->type, x);
+        return -gsw_wraps_part(w, k, first, step, l->type, x);
     gsw_seam_point(&l->across, k - w->seam.count, at);
     const int64_t row = gsw_seam_row_in(l->n, at);
-    double sum = gsw_value_at(b, l->type, row) -
-                 gsw_wraps_product(w, gsw_seam_row(&w->seam, at), l->type, x);
-    GSW_UNROLL(7)
-    for (int32_t e = 0; e < l->count; e++) {
-        int64_t to = row, step = 1;
+    double sum = first == 0 ? gsw_value_at(b, l->type, row) : 0;
+    sum -= gsw_wraps_part(w, gsw_seam_row(&w->seam, at), first, step, l->type, x);
+    GSW_UNROLL(4)
+    for (int32_t e = first; e < l->count; e += step) {
+        int64_t to = row, stride = 1;
         int inside = l->inside[e] != NULL;
         for (int a = 0; a < 3; a++) {
             const int64_t there = at[a] + l->offset[e][a];
             inside = inside && there >= 0 && there < l->n[a];
-            to += step * l->offset[e][a];
-            step *= l->n[a];
+            to += stride * l->offset[e][a];
+            stride *= l->n[a];
         }
         if (inside)
             sum -= gsw_value_at(l->inside[e], l->value_type, row) * gsw_value_at(x, l->type, to);
@@ -507,15 +523,19 @@ GSW_HD double gsw_seam_residual(const gsw_seam_level *l, const gsw_wraps *w, int
     return sum;
 }
 
-/* Adds the shares of restricted point k. */
-GSW_HD void gsw_seam_restrict_point(const gsw_seam_level *l, int64_t k, const double *residual,
-                                    void *to) {
-    const int64_t i = l->restricted_row[k];
+/* Every `step`th share of restricted point k from `first` on; and adds what all are. */
+GSW_HD double gsw_seam_restricted_part(const gsw_seam_level *l, int64_t k, int32_t first,
+                                       int32_t step, const double *residual) {
     double sum = 0;
-    GSW_UNROLL(9)
-    for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
+    GSW_UNROLL(4)
+    for (int32_t slot = first; slot < GSW_SLOTS; slot += step)
         sum += l->share_weight[slot * l->restricted.count + k] *
                residual[l->share[slot * l->restricted.count + k]];
+    return sum;
+}
+
+GSW_HD void gsw_seam_add_restricted(const gsw_seam_level *l, int64_t k, double sum, void *to) {
+    const int64_t i = l->restricted_row[k];
     gsw_value_put(to, l->type, i, gsw_value_at(to, l->type, i) + sum);
 }
 

@@ -34,6 +34,15 @@ static gsw_status host_move(gsw_context *context, const gsw_wraps *wraps, double
     return GSW_SUCCESS;
 }
 
+static gsw_status host_turn(gsw_context *context, const gsw_grid *grid, const int64_t by[3],
+                            gsw_dtype type, const void *from, void *to) {
+    const int64_t n[3] = {grid->nx, grid->ny, grid->nz}, rows = n[0] * n[1] * n[2];
+#pragma omp parallel for num_threads(context->threads) if (rows > SERIAL_LIMIT)
+    for (int64_t row = 0; row < rows; row++)
+        gsw_value_put(to, type, gsw_turned_row(n, by, row), gsw_value_at(from, type, row));
+    return GSW_SUCCESS;
+}
+
 static gsw_status host_cut(gsw_context *context, const gsw_wraps *wraps, const uint8_t *active) {
 #pragma omp parallel for num_threads(context->threads) if (wraps->seam.count > SERIAL_LIMIT)
     for (int64_t k = 0; k < wraps->seam.count; k++)
@@ -45,7 +54,7 @@ static gsw_status host_multiply(gsw_context *context, const gsw_wraps *wraps, gs
                                 double sign, const void *x, void *y, double *saved) {
 #pragma omp parallel for num_threads(context->threads) if (wraps->seam.count > SERIAL_LIMIT)
     for (int64_t k = 0; k < wraps->seam.count; k++)
-        gsw_wraps_add_product(wraps, k, type, sign, x, y, saved);
+        gsw_wraps_add(wraps, k, type, sign * gsw_wraps_part(wraps, k, 0, 1, type, x), y, saved);
     return GSW_SUCCESS;
 }
 
@@ -76,8 +85,8 @@ static gsw_status host_triple(gsw_context *context, const gsw_seam *seam,
         int64_t at[3];
         double sum[GSW_SLOTS] = {0};
         gsw_seam_point(seam, k, at);
-        for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
-            gsw_seam_add_share(level, at, slot, sum);
+        for (int share = 0; share < gsw_seam_shares(level); share++)
+            gsw_seam_add_share(level, at, share, 0, 1, sum);
         for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
             gsw_seam_put_coupling(level, at, slot, sum[slot]);
     }
@@ -100,10 +109,10 @@ static gsw_status host_restrict_residual(gsw_context *context, const gsw_wraps *
     const int64_t residuals = wraps->seam.count + level->across.count;
 #pragma omp parallel for num_threads(context->threads) if (residuals > SERIAL_LIMIT)
     for (int64_t k = 0; k < residuals; k++)
-        residual[k] = gsw_seam_residual(level, wraps, k, b, x);
+        residual[k] = gsw_seam_residual(level, wraps, k, 0, 1, b, x);
 #pragma omp parallel for num_threads(context->threads) if (level->restricted.count > SERIAL_LIMIT)
     for (int64_t k = 0; k < level->restricted.count; k++)
-        gsw_seam_restrict_point(level, k, residual, to);
+        gsw_seam_add_restricted(level, k, gsw_seam_restricted_part(level, k, 0, 1, residual), to);
     return GSW_SUCCESS;
 }
 
@@ -118,6 +127,7 @@ static gsw_status host_prolong_add(gsw_context *context, const gsw_seam_level *l
 const gsw_wrap_ops gsw_host_wrap_ops = {.open = host_open,
                                         .take = host_take,
                                         .move = host_move,
+                                        .turn = host_turn,
                                         .cut = host_cut,
                                         .multiply = host_multiply,
                                         .restore = host_restore,

@@ -58,11 +58,13 @@ typedef struct gsw_level {
      * exchanges x and residual. */
     void *b, *x;
     void *residual;
-    void *direction; /* Chebyshev's p where a polynomial takes several passes; a shared level's
-                        step */
-    void *sheared;   /* on a periodic grid: b - W x of a loop, */
-    double *saved;   /* and values of the seam */
-    double *probe;   /* ILU(0) in fp32: the vector that its trial measures */
+    void *direction;   /* Chebyshev's p where a polynomial takes several passes; a shared level's
+                          step */
+    void *sheared;     /* on a periodic grid: b - W x of a loop, */
+    double *saved;     /* and values of the seam */
+    int64_t turned[3]; /* planes by which the level is turned against the transfer to it, */
+    void *turn;        /* and then a vector of its points as that transfer numbers them */
+    double *probe;     /* ILU(0) in fp32: the vector that its trial measures */
     int64_t bytes;
 } gsw_level;
 
@@ -109,8 +111,8 @@ const gsw_survey *gsw_multigrid_survey(const gsw_multigrid *multigrid);
 /* Frees the levels. */
 void gsw_multigrid_clear(gsw_multigrid *multigrid);
 
-/* Whether couplings are strong along one axis here and along another one there, as on grids that are
- * stretched in several directions. Sweeps leave errors there that no coarsening of whole axes
+/* Whether couplings are strong along one axis here and along another one there, as on grids that
+ * are stretched in several directions. Sweeps leave errors there that no coarsening of whole axes
  * reaches. */
 int gsw_smoother_sees_mixed(const gsw_survey *survey);
 

@@ -157,12 +157,13 @@ static gsw_status descend(const hierarchy *mg, gsw_level *l, const gsw_level *ne
     if (once) {
         GSW_TRY(ops->gauss_seidel->descend(mg->context, l->gauss_seidel, l->transfer, &l->product,
                                            l->restriction.values, l->b, l->x, l->residual,
-                                           next->b));
+                                           gsw_wrapped_target(next)));
         return gsw_wrapped_restrict(mg, l, next);
     }
     GSW_TRY(smooth(mg, l, mg->options.pre_sweeps, 0, zero));
     GSW_TRY(ops->restrict_residual(mg->context, l->transfer, &l->product, mg->options.cycle_type,
-                                   l->restriction.values, l->b, l->x, l->residual, next->b));
+                                   l->restriction.values, l->b, l->x, l->residual,
+                                   gsw_wrapped_target(next)));
     return gsw_wrapped_restrict(mg, l, next);
 }
 
@@ -173,11 +174,15 @@ static gsw_status ascend(const hierarchy *mg, gsw_level *l, const gsw_level *nex
         !gsw_level_is_wrapped(l))
         return ops->gauss_seidel->ascend(mg->context, l->gauss_seidel, l->transfer, &l->product,
                                          l->prolongation.values, next->x, l->b, l->x, l->residual);
-    GSW_TRY(gsw_level_is_shared(l)
-                ? gsw_shared_prolong_add(mg, l, next)
-                : ops->prolong_add(mg->context, l->transfer, mg->options.cycle_type,
-                                   l->prolongation.values, next->x, l->x));
-    GSW_TRY(gsw_wrapped_prolong_add(mg, l, next));
+    if (gsw_level_is_shared(l)) {
+        GSW_TRY(gsw_shared_prolong_add(mg, l, next));
+    } else {
+        const void *from;
+        GSW_TRY(gsw_wrapped_source(mg, next, &from));
+        GSW_TRY(ops->prolong_add(mg->context, l->transfer, mg->options.cycle_type,
+                                 l->prolongation.values, from, l->x));
+        GSW_TRY(gsw_wrapped_prolong_add(mg, l, from));
+    }
     return smooth(mg, l, mg->options.post_sweeps, 1, 0);
 }
 

@@ -45,12 +45,13 @@ static void add_entry(sparse_row *row, int64_t column, double value) {
 
 /* The row of P for a fine point. */
 static void prolongation_row(const gsw_seam_level *l, int injection, const int64_t at[3],
-                             sparse_row *row) {
+                             const int64_t turned[3], sparse_row *row) {
     int64_t coarse[3], to[3];
     const int class_ = gsw_seam_class(l, at, coarse);
     for (int subset = 0; subset < (injection && class_ != 0 ? 0 : GSW_CLASSES); subset++)
         if (!(subset & ~class_) && gsw_seam_target(l, coarse, subset, to) != GSW_OUTSIDE)
-            add_entry(row, gsw_seam_row_in(l->m, to), gsw_seam_weight(l, 0, at, subset));
+            add_entry(row, gsw_turned_row(l->m, turned, gsw_seam_row_in(l->m, to)),
+                      gsw_seam_weight(l, 0, at, subset));
 }
 
 /* The row of R for a coarse point. */
@@ -65,13 +66,17 @@ static void restriction_row(const gsw_seam_level *l, int injection, const int64_
     }
 }
 
-static void row_of(const gsw_seam_level *l, int injection, gsw_multigrid_part part, int64_t number,
-                   sparse_row *row) {
+/* A row, where coarse points have the numbers of the next level. */
+static void row_of(const gsw_seam_level *l, int injection, gsw_multigrid_part part,
+                   const int64_t turned[3], int64_t number, sparse_row *row) {
     const int64_t *n = part == GSW_MULTIGRID_PROLONGATION ? l->n : l->m;
+    const int64_t back[3] = {-turned[0], -turned[1], -turned[2]};
+    if (part == GSW_MULTIGRID_RESTRICTION)
+        number = gsw_turned_row(l->m, back, number);
     const int64_t at[3] = {number % n[0], number / n[0] % n[1], number / n[0] / n[1]};
     row->count = 0;
     if (part == GSW_MULTIGRID_PROLONGATION)
-        prolongation_row(l, injection, at, row);
+        prolongation_row(l, injection, at, turned, row);
     else
         restriction_row(l, injection, at, row);
 }
@@ -123,7 +128,7 @@ static gsw_status extract_transfer(gsw_context *context, const gsw_multigrid *mg
         cleanup);
     row_ptr[0] = 0;
     for (int64_t i = 0; i < rows; i++) {
-        row_of(&tables, t->injection, part, i, &row);
+        row_of(&tables, t->injection, part, mg->level[number + 1]->turned, i, &row);
         row_ptr[i + 1] = row_ptr[i] + row.count;
     }
     GSW_TRY_GOTO(
@@ -133,7 +138,7 @@ static gsw_status extract_transfer(gsw_context *context, const gsw_multigrid *mg
         gsw_alloc(context, (size_t)row_ptr[rows], sizeof *values, "values", (void **)&values),
         cleanup);
     for (int64_t i = 0; i < rows; i++) {
-        row_of(&tables, t->injection, part, i, &row);
+        row_of(&tables, t->injection, part, mg->level[number + 1]->turned, i, &row);
         memcpy(columns + row_ptr[i], row.column, (size_t)row.count * sizeof *columns);
         memcpy(values + row_ptr[i], row.value, (size_t)row.count * sizeof *values);
     }

@@ -27,6 +27,16 @@ static gsw_status open_tables(gsw_multigrid *mg, gsw_level *level) {
     return GSW_SUCCESS;
 }
 
+/* Whether the next level is turned along an axis. Around an odd number of points the first and the
+ * last one are both coarse, so the coarse ones there are closer than others. If the next level were
+ * coarsened there in the same way, they would be closer still, and a smoother that leaves their
+ * coupling out would not see it. Turned by one, they are a coarse and a fine point. */
+static int is_uneven(const gsw_level *level, const gsw_grid *coarse, int axis) {
+    const gsw_transfer *t = level->transfer;
+    return (t->axes & coarse->periodic) >> axis & 1 && gsw_extent(&t->fine, axis) % 2 == 1 &&
+           gsw_extent(coarse, axis) % 2 == 1;
+}
+
 gsw_status gsw_wrapped_open_transfer(gsw_multigrid *mg, gsw_level *level, gsw_level *coarse) {
     const gsw_transfer *t = level->transfer;
     gsw_grid grid = t->coarse;
@@ -37,7 +47,16 @@ gsw_status gsw_wrapped_open_transfer(gsw_multigrid *mg, gsw_level *level, gsw_le
     for (int axis = 0; axis < 3; axis++) /* couplings of two points are inside the grid */
         if ((level->around.wraps.periodic >> axis & 1) && gsw_extent(&grid, axis) > 2)
             grid.periodic |= 1 << axis;
-    return gsw_wrapped_open(mg->context, &grid, &t->coarse_stencil, &coarse->around);
+    GSW_TRY(gsw_wrapped_open(mg->context, &grid, &t->coarse_stencil, &coarse->around));
+    int turns = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        coarse->turned[axis] = is_uneven(level, &grid, axis);
+        turns |= coarse->turned[axis] != 0;
+    }
+    return turns ? gsw_reserve_counted(mg->context, (size_t)coarse->points,
+                                       gsw_dtype_size(mg->options.cycle_type), &coarse->bytes,
+                                       &coarse->turn)
+                 : GSW_SUCCESS;
 }
 
 /* The level with the matrix of its set-up, or of its cycle. */
@@ -70,6 +89,38 @@ gsw_status gsw_wrapped_weigh(const gsw_multigrid *mg, const gsw_level *level, in
     return mg->context->ops->wrap->weigh(mg->context, &seam, &tables, which, rows);
 }
 
+/* Turns the matrix of a level, one array after the other. */
+static gsw_status turn_matrix(const gsw_multigrid *mg, const gsw_level *level) {
+    gsw_context *context = mg->context;
+    const gsw_wrap_ops *ops = context->ops->wrap;
+    const gsw_wraps *w = &level->around.wraps;
+    double *before, *after = NULL;
+    gsw_status status;
+    GSW_TRY(gsw_reserve_vector(context, level->points, &before));
+    GSW_TRY_GOTO(gsw_reserve_vector(context, level->points, &after), cleanup);
+    for (int32_t e = 0; e < w->count; e++) {
+        double *from[GSW_STENCIL_MAX] = {NULL}, *to[GSW_STENCIL_MAX] = {NULL};
+        from[e] = before;
+        to[e] = after;
+        GSW_TRY_GOTO(context->ops->multigrid->copy_arrays(context, &level->matrix, GSW_F64,
+                                                          (void *const *)from),
+                     cleanup);
+        GSW_TRY_GOTO(ops->move(context, w, from, 0), cleanup);
+        GSW_TRY_GOTO(ops->turn(context, &level->matrix.grid, level->turned, GSW_F64, before, after),
+                     cleanup);
+        GSW_TRY_GOTO(ops->move(context, w, to, 1), cleanup);
+        if (e >= level->setup.mirrored)
+            GSW_TRY_GOTO(
+                context->ops->vector->copy(context, level->points, after, level->setup.values[e]),
+                cleanup);
+    }
+    status = GSW_SUCCESS;
+cleanup:
+    gsw_unreserve(context, after);
+    gsw_unreserve(context, before);
+    return status;
+}
+
 gsw_status gsw_wrapped_triple(const gsw_multigrid *mg, gsw_level *level, const gsw_level *coarse) {
     const gsw_transfer *t = level->transfer;
     if (!gsw_level_is_wrapped(level))
@@ -86,6 +137,8 @@ gsw_status gsw_wrapped_triple(const gsw_multigrid *mg, gsw_level *level, const g
     }
     const gsw_seam seam = gsw_seam_of_rows(t, &level->around.wraps);
     GSW_TRY(mg->context->ops->wrap->triple(mg->context, &seam, &tables));
+    if (coarse->turn != NULL)
+        GSW_TRY(turn_matrix(mg, coarse));
     *level->seam = tables_of(mg, level, &level->product);
     return mg->context->ops->wrap->prepare(mg->context, level->seam);
 }
@@ -111,19 +164,36 @@ gsw_status gsw_wrapped_restore(const gsw_multigrid *mg, const gsw_level *level) 
                : GSW_SUCCESS;
 }
 
+void *gsw_wrapped_target(const gsw_level *next) {
+    return next->turn != NULL ? next->turn : next->b;
+}
+
 gsw_status gsw_wrapped_restrict(const gsw_multigrid *mg, const gsw_level *level,
                                 const gsw_level *next) {
+    const gsw_wrap_ops *ops = mg->context->ops->wrap;
     if (!gsw_level_is_wrapped(level))
         return GSW_SUCCESS;
-    return mg->context->ops->wrap->restrict_residual(mg->context, &level->around.wraps, level->seam,
-                                                     level->b, level->x, level->saved, next->b);
+    GSW_TRY(ops->restrict_residual(mg->context, &level->around.wraps, level->seam, level->b,
+                                   level->x, level->saved, gsw_wrapped_target(next)));
+    return next->turn != NULL ? ops->turn(mg->context, &next->matrix.grid, next->turned,
+                                          mg->options.cycle_type, next->turn, next->b)
+                              : GSW_SUCCESS;
+}
+
+gsw_status gsw_wrapped_source(const gsw_multigrid *mg, const gsw_level *next, const void **x) {
+    const int64_t back[3] = {-next->turned[0], -next->turned[1], -next->turned[2]};
+    *x = next->turn != NULL ? next->turn : next->x;
+    return next->turn != NULL
+               ? mg->context->ops->wrap->turn(mg->context, &next->matrix.grid, back,
+                                              mg->options.cycle_type, next->x, next->turn)
+               : GSW_SUCCESS;
 }
 
 gsw_status gsw_wrapped_prolong_add(const gsw_multigrid *mg, const gsw_level *level,
-                                   const gsw_level *next) {
+                                   const void *from) {
     if (!gsw_level_is_wrapped(level) || level->seam->across.count == 0)
         return GSW_SUCCESS;
-    return mg->context->ops->wrap->prolong_add(mg->context, level->seam, next->x, level->x);
+    return mg->context->ops->wrap->prolong_add(mg->context, level->seam, from, level->x);
 }
 
 gsw_status gsw_wrapped_open_vectors(gsw_multigrid *mg, gsw_level *level) {
@@ -144,6 +214,7 @@ gsw_status gsw_wrapped_open_vectors(gsw_multigrid *mg, gsw_level *level) {
 void gsw_wrapped_close_level(gsw_multigrid *mg, gsw_level *level) {
     gsw_unreserve(mg->context, level->sheared);
     gsw_unreserve(mg->context, level->saved);
+    gsw_unreserve(mg->context, level->turn);
     gsw_unreserve(mg->context, level->seam_block);
     free(level->seam);
     gsw_wrapped_close(mg->context, &level->around);

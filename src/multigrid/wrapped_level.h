@@ -29,11 +29,16 @@ gsw_status gsw_wrapped_triple(const gsw_multigrid *mg, gsw_level *level, const g
 gsw_status gsw_wrapped_shear(const gsw_multigrid *mg, const gsw_level *level);
 gsw_status gsw_wrapped_restore(const gsw_multigrid *mg, const gsw_level *level);
 
-/* Complete R (b - A x) in the next level's b, and x + P e. */
+/* Where kernels restrict to; after them this completes R (b - A x), and brings it to the next
+ * level's b. */
+void *gsw_wrapped_target(const gsw_level *next);
 gsw_status gsw_wrapped_restrict(const gsw_multigrid *mg, const gsw_level *level,
                                 const gsw_level *next);
+
+/* *x: the next level's x, as kernels prolong it; after them the second call completes x + P e. */
+gsw_status gsw_wrapped_source(const gsw_multigrid *mg, const gsw_level *next, const void **x);
 gsw_status gsw_wrapped_prolong_add(const gsw_multigrid *mg, const gsw_level *level,
-                                   const gsw_level *next);
+                                   const void *from);
 
 void gsw_wrapped_close_level(gsw_multigrid *mg, gsw_level *level);
 

@@ -1,11 +1,12 @@
 /* wraps.cu: periodic grids (common/wraps.h, geometry/seam_level.h), one thread for each row of a
- * seam. */
+ * seam. Where a row takes many loads, LANES threads share it, and add their parts up in a fixed
+ * order: seams are thin, so that a kernel takes the time of its loads in a row. */
 #include "cuda/device/launch.cuh"
 #include "cuda/vector/wraps.cuh"
 
 namespace {
 
-enum { THREADS = 128 };
+enum { THREADS = 128, LANES = 8 };
 
 /* Rows of a seam, one after the other: for_rows(count, [&](int64_t k) { ... }). */
 template <typename Row> __device__ void for_rows(int64_t count, Row row) {
@@ -13,6 +14,23 @@ template <typename Row> __device__ void for_rows(int64_t count, Row row) {
     for (int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x; k < count;
          k += (int64_t)gridDim.x * THREADS)
         row(k);
+}
+
+/* The same with LANES threads a row: `part` is the sum of a thread's share, and `end` gets the sum
+ * of all in the first thread. */
+template <typename Part, typename End>
+__device__ void for_shared_rows(int64_t count, Part part, End end) {
+    const int32_t lane = (int32_t)threadIdx.x % LANES;
+    take_turn();
+    for (int64_t first = (int64_t)blockIdx.x * (THREADS / LANES); first < count;
+         first += (int64_t)gridDim.x * (THREADS / LANES)) {
+        const int64_t k = first + threadIdx.x / LANES;
+        double sum = k < count ? part(k, lane) : 0;
+        for (int distance = LANES / 2; distance > 0; distance /= 2)
+            sum += __shfl_down_sync(0xffffffffU, sum, distance, LANES);
+        if (k < count && lane == 0)
+            end(k, sum);
+    }
 }
 
 template <typename... Parameters, typename... Arguments>
@@ -43,6 +61,17 @@ __global__ void __launch_bounds__(THREADS)
     for_rows(w.seam.count, [&](int64_t k) { gsw_wraps_move_row(&w, &arrays, back, k); });
 }
 
+/* How far a grid is turned. */
+struct turning {
+    int64_t n[3], by[3];
+};
+
+template <typename Value>
+__global__ void __launch_bounds__(THREADS)
+    turn(int64_t rows, const turning t, const Value *from, Value *to) {
+    for_rows(rows, [&](int64_t row) { to[gsw_turned_row(t.n, t.by, row)] = from[row]; });
+}
+
 __global__ void __launch_bounds__(THREADS)
     cut(const __grid_constant__ gsw_wraps w, const uint8_t *active) {
     for_rows(w.seam.count, [&](int64_t k) { gsw_wraps_cut_row(&w, active, k); });
@@ -51,8 +80,10 @@ __global__ void __launch_bounds__(THREADS)
 __global__ void __launch_bounds__(THREADS)
     multiply(const __grid_constant__ gsw_wraps w, gsw_dtype type, double sign, const void *x,
              void *y, double *saved) {
-    for_rows(w.seam.count,
-             [&](int64_t k) { gsw_wraps_add_product(&w, k, type, sign, x, y, saved); });
+    for_shared_rows(
+        w.seam.count,
+        [&](int64_t k, int32_t lane) { return sign * gsw_wraps_part(&w, k, lane, LANES, type, x); },
+        [&](int64_t k, double sum) { gsw_wraps_add(&w, k, type, sum, y, saved); });
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -70,10 +101,12 @@ __global__ void __launch_bounds__(THREADS)
     });
 }
 
-/* A warp for each row: its threads take a fine point each. The sums have a fixed order. */
+/* A warp for each row: its threads share the couplings of the fine points. The sums have a fixed
+ * order. */
 __global__ void __launch_bounds__(THREADS)
     triple(const gsw_seam seam, const __grid_constant__ gsw_seam_level level) {
-    const int32_t lane = (int32_t)threadIdx.x % 32;
+    const int32_t lane = (int32_t)threadIdx.x % 32, shares = gsw_seam_shares(&level);
+    const int32_t parts = 32 / shares;
     take_turn();
     for (int64_t k = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / 32; k < seam.count;
          k += (int64_t)gridDim.x * THREADS / 32) {
@@ -82,8 +115,8 @@ __global__ void __launch_bounds__(THREADS)
         gsw_seam_point(&seam, k, at);
         for (int slot = 0; slot < GSW_SLOTS; slot++)
             sum[slot] = 0;
-        if (lane < GSW_SLOTS)
-            gsw_seam_add_share(&level, at, lane, sum);
+        if (lane < shares * parts)
+            gsw_seam_add_share(&level, at, lane / parts, lane % parts, parts, sum);
         for (int slot = 0; slot < GSW_SLOTS; slot++) {
             double all = sum[slot];
             for (int distance = 16; distance > 0; distance /= 2)
@@ -109,14 +142,23 @@ __global__ void __launch_bounds__(THREADS)
     find_residuals(int64_t count, const __grid_constant__ gsw_seam_level level,
                    const __grid_constant__ gsw_wraps w, const void *b, const void *x,
                    double *residual) {
-    for_rows(count, [&](int64_t k) { residual[k] = gsw_seam_residual(&level, &w, k, b, x); });
+    for_shared_rows(
+        count,
+        [&](int64_t k, int32_t lane) {
+            return gsw_seam_residual(&level, &w, k, lane, LANES, b, x);
+        },
+        [&](int64_t k, double sum) { residual[k] = sum; });
 }
 
 __global__ void __launch_bounds__(THREADS)
     restrict_points(const __grid_constant__ gsw_seam_level level, const double *residual,
                     void *to) {
-    for_rows(level.restricted.count,
-             [&](int64_t k) { gsw_seam_restrict_point(&level, k, residual, to); });
+    for_shared_rows(
+        level.restricted.count,
+        [&](int64_t k, int32_t lane) {
+            return gsw_seam_restricted_part(&level, k, lane, LANES, residual);
+        },
+        [&](int64_t k, double sum) { gsw_seam_add_restricted(&level, k, sum, to); });
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -143,13 +185,23 @@ gsw_status gsw_cuda_wraps_move(gsw_context *context, const gsw_wraps *wraps, dou
     return launch(context, wraps->seam.count, move, *wraps, to, back);
 }
 
+gsw_status gsw_cuda_turn(gsw_context *context, const gsw_grid *grid, const int64_t by[3],
+                         gsw_dtype type, const void *from, void *to) {
+    const turning t = {{grid->nx, grid->ny, grid->nz}, {by[0], by[1], by[2]}};
+    const int64_t rows = grid->nx * grid->ny * grid->nz;
+    return type == GSW_F64 ? launch(context, rows, turn<double>, rows, t,
+                                    static_cast<const double *>(from), static_cast<double *>(to))
+                           : launch(context, rows, turn<float>, rows, t,
+                                    static_cast<const float *>(from), static_cast<float *>(to));
+}
+
 gsw_status gsw_cuda_wraps_cut(gsw_context *context, const gsw_wraps *wraps, const uint8_t *active) {
     return launch(context, wraps->seam.count, cut, *wraps, active);
 }
 
 gsw_status gsw_cuda_wraps_multiply(gsw_context *context, const gsw_wraps *wraps, gsw_dtype type,
                                    double sign, const void *x, void *y, double *saved) {
-    return launch(context, wraps->seam.count, multiply, *wraps, type, sign, x, y, saved);
+    return launch(context, LANES * wraps->seam.count, multiply, *wraps, type, sign, x, y, saved);
 }
 
 gsw_status gsw_cuda_wraps_restore(gsw_context *context, const gsw_wraps *wraps, gsw_dtype type,
@@ -180,8 +232,8 @@ gsw_status gsw_cuda_seam_restrict(gsw_context *context, const gsw_wraps *wraps,
                                   double *residual, void *to) {
     const double *found = residual;
     const int64_t count = wraps->seam.count + level->across.count;
-    GSW_TRY(launch(context, count, find_residuals, count, *level, *wraps, b, x, residual));
-    return launch(context, level->restricted.count, restrict_points, *level, found, to);
+    GSW_TRY(launch(context, LANES * count, find_residuals, count, *level, *wraps, b, x, residual));
+    return launch(context, LANES * level->restricted.count, restrict_points, *level, found, to);
 }
 
 gsw_status gsw_cuda_seam_prolong(gsw_context *context, const gsw_seam_level *level,

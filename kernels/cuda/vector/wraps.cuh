@@ -10,6 +10,8 @@ gsw_status gsw_cuda_wraps_take(gsw_context *context, const gsw_matrix *matrix,
                                const gsw_wraps *wraps);
 gsw_status gsw_cuda_wraps_move(gsw_context *context, const gsw_wraps *wraps, double *const *arrays,
                                int back);
+gsw_status gsw_cuda_turn(gsw_context *context, const gsw_grid *grid, const int64_t by[3],
+                         gsw_dtype type, const void *from, void *to);
 gsw_status gsw_cuda_wraps_cut(gsw_context *context, const gsw_wraps *wraps, const uint8_t *active);
 gsw_status gsw_cuda_wraps_multiply(gsw_context *context, const gsw_wraps *wraps, gsw_dtype type,
                                    double sign, const void *x, void *y, double *saved);
