@@ -145,6 +145,74 @@ GSW_HD int gsw_mask_kind(const gsw_mask_rows *m, int64_t row) {
     return !gsw_row_is_fixed(diagonal, couplings + diagonal) ? 0 : couplings == 0 ? 1 : 2;
 }
 
+/* Where couplings of a matrix go in one of neighbours alone. */
+typedef struct gsw_mask_near {
+    int32_t count, center;
+    int16_t entry[GSW_STENCIL_MAX]; /* of an offset of the matrix; -1: it reaches farther */
+    int16_t beside[3][2];           /* the neighbours along the axes; -1: there is none */
+    double *values[GSW_STENCIL_MAX];
+} gsw_mask_near;
+
+static inline gsw_mask_near gsw_mask_near_of(const gsw_matrix *matrix, const gsw_stencil *near,
+                                             double *const *arrays) {
+    gsw_mask_near n;
+    n.count = near->count;
+    n.center = near->center;
+    for (int32_t e = 0; e < matrix->stencil.count; e++)
+        n.entry[e] = (int16_t)gsw_stencil_find(near, matrix->stencil.offsets[e]);
+    for (int32_t a = 0; a < 3; a++)
+        for (int32_t side = 0; side < 2; side++) {
+            const int32_t d = 2 * side - 1;
+            const gsw_offset o = {a == 0 ? d : 0, a == 1 ? d : 0, a == 2 ? d : 0};
+            n.beside[a][side] = (int16_t)gsw_stencil_find(near, o);
+        }
+    for (int32_t e = 0; e < near->count; e++)
+        n.values[e] = arrays[e];
+    return n;
+}
+
+/* Writes a row with neighbours alone. Couplings that reach farther count by their moments along the
+ * axes. Where a neighbour is outside the grid, its part stays on the diagonal, so that the row
+ * keeps its sum; where it is inactive, x is 0 there, and its part counts as none. An inactive row
+ * is that of the identity. */
+GSW_HD void gsw_mask_shorten_row(const gsw_mask_rows *m, const gsw_mask_near *n, int64_t row) {
+    const gsw_mask_point p = gsw_mask_point_of(m, row);
+    const int active = m->active == NULL || m->active[row];
+    int stands[3][2] = {
+        {0, 0}, {0, 0}, {0, 0}}; /* 1: there is such a neighbour; 2: an active one */
+    double moment[3][2] = {{0, 0}, {0, 0}, {0, 0}}, diagonal = active ? 0 : 1;
+    for (int32_t e = 0; e < n->count; e++)
+        n->values[e][row] = 0;
+    for (int32_t e = 0; e < m->count && active; e++) {
+        const int64_t other = gsw_mask_neighbour(m, &p, e, 1);
+        const double value = other < 0 || m->values[e] == NULL ? 0 : gsw_mask_get(m, e, row);
+        const int there = other < 0 ? 0 : m->active == NULL || m->active[other] ? 2 : 1;
+        for (int32_t a = 0; a < 3; a++)
+            for (int32_t side = 0; side < 2; side++)
+                if (n->entry[e] >= 0 && n->entry[e] == n->beside[a][side])
+                    stands[a][side] = there;
+        if (n->entry[e] >= 0) {
+            n->values[n->entry[e]][row] += there == 2 ? value : 0;
+            continue;
+        }
+        diagonal += value;
+        for (int32_t a = 0; a < 3; a++) {
+            moment[a][0] += value * m->offset[e][a];
+            moment[a][1] += value * m->offset[e][a] * m->offset[e][a];
+        }
+    }
+    for (int32_t a = 0; a < 3; a++)
+        for (int32_t side = 0; side < 2; side++) {
+            const double part = 0.5 * (moment[a][1] + (2 * side - 1) * moment[a][0]);
+            if (part == 0 || n->beside[a][side] < 0 || stands[a][side] == 0)
+                continue;
+            if (stands[a][side] == 2)
+                n->values[n->beside[a][side]][row] += part;
+            diagonal -= part;
+        }
+    n->values[n->center][row] += diagonal;
+}
+
 /* Cuts an inactive point out. */
 GSW_HD void gsw_mask_cut_point(const gsw_mask_rows *m, int64_t row) {
     const gsw_mask_point p = gsw_mask_point_of(m, row);

@@ -209,6 +209,12 @@ typedef struct gsw_mask_ops {
     gsw_status (*collect)(gsw_context *context, gsw_dtype type, int64_t rows, const int64_t *points,
                           const void *x, void *y);
 
+    /* Of a matrix of stencil arrays, with a mask or without, and on a periodic grid or not: fp64
+     * arrays of a stencil that holds its neighbours along the axes and its other near offsets. What
+     * reaches farther counts by its moments (common/mask.h). */
+    gsw_status (*shorten)(gsw_context *context, const gsw_matrix *matrix, const gsw_stencil *near,
+                          double *const *arrays);
+
     /* After cut, in fp64: couples inactive points weakly to their neighbours (common/mask.h).
      * `nearest`: room for one number per point. */
     gsw_status (*extend)(gsw_context *context, const gsw_matrix *matrix, int64_t *nearest,

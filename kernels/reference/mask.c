@@ -162,6 +162,18 @@ static gsw_status host_find_fixed(gsw_context *context, const gsw_matrix *matrix
     return GSW_SUCCESS;
 }
 
+static gsw_status host_shorten(gsw_context *context, const gsw_matrix *matrix,
+                               const gsw_stencil *near, double *const *arrays) {
+    const gsw_mask_rows m = gsw_mask_rows_of(matrix, matrix->array.value_type,
+                                             (void *const *)(uintptr_t)matrix->array.values);
+    const gsw_mask_near n = gsw_mask_near_of(matrix, near, arrays);
+    const int64_t points = matrix->grid.nx * lines_of(&matrix->grid);
+#pragma omp parallel for num_threads(context->threads) if (points > SERIAL_LIMIT)
+    for (int64_t row = 0; row < points; row++)
+        gsw_mask_shorten_row(&m, &n, row);
+    return GSW_SUCCESS;
+}
+
 /* Where a line has an active point, all of it has a nearest one after its own gaps are filled; so
  * whole lines are gaps of a plane, and whole planes gaps of the grid. */
 static void find_nearest(const gsw_context *context, const gsw_matrix *matrix, int64_t *nearest) {
@@ -210,6 +222,7 @@ const gsw_mask_ops gsw_host_mask_ops = {.select = host_select,
                                         .cut = host_cut,
                                         .is_cut = host_is_cut,
                                         .find_fixed = host_find_fixed,
+                                        .shorten = host_shorten,
                                         .list = host_list,
                                         .spread = host_spread,
                                         .collect = host_collect,

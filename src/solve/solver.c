@@ -117,11 +117,20 @@ static gsw_status find_basins(gsw_solver *s) {
     s->constants = 0;
     if (gsw_partition_of(&s->matrix) != NULL || s->krylov.nullspace != GSW_NULLSPACE_NONE)
         return GSW_SUCCESS;
-    if (s->lifted.left != NULL)
-        survey(s, &s->matrix);
     s->constants =
         s->is_surveyed && s->survey.constants && s->survey.symmetric && s->survey.bad_row < 0;
     return s->constants ? gsw_basins_open(s->context, &s->matrix, &s->basins) : GSW_SUCCESS;
+}
+
+/* Surveys what is left. A stencil that is shortened may have lost what is not symmetric. */
+static void survey_left(gsw_solver *s, const gsw_matrix *left) {
+    int symmetric = 1;
+    if (s->shortened.block != NULL) {
+        survey(s, left);
+        symmetric = s->is_surveyed && s->survey.symmetric;
+    }
+    survey(s, &s->matrix);
+    s->survey.symmetric = s->survey.symmetric && symmetric;
 }
 
 /* Keeps the view of a matrix that has been checked. `look`: for fixed points and null spaces. */
@@ -135,11 +144,17 @@ static gsw_status take_matrix(gsw_solver *s, const gsw_matrix *matrix, int look)
     GSW_TRY(gsw_operator_from_matrix(s->context, &left, &op));
     gsw_operator_destroy(s->op);
     s->op = op;
-    gsw_matrix_keep(&left, &s->matrix, s->arrays);
-    if (look)
-        return find_basins(s);
-    s->is_surveyed = 0;
-    return GSW_SUCCESS;
+    s->stencil = matrix->stencil;
+    s->format = matrix->format;
+    GSW_TRY(gsw_shortened_take(s->context, &left, &s->shortened));
+    gsw_matrix_keep(&s->shortened.view, &s->matrix, s->arrays);
+    if (!look) {
+        s->is_surveyed = 0;
+        return GSW_SUCCESS;
+    }
+    if (s->lifted.left != NULL || s->shortened.block != NULL)
+        survey_left(s, &left);
+    return find_basins(s);
 }
 
 /* ---- the preconditioner ---- */
@@ -571,9 +586,9 @@ gsw_status gsw_solver_update(gsw_context *context, gsw_solver *solver, const gsw
                 "matrix is not on the partition of the solver's first matrix");
     GSW_REQUIRE(context, gsw_grid_is_same(&matrix->grid, &solver->matrix.grid),
                 "matrix: its grid is not the solver's");
-    GSW_REQUIRE(context, gsw_stencil_is_same(&matrix->stencil, &solver->matrix.stencil),
+    GSW_REQUIRE(context, gsw_stencil_is_same(&matrix->stencil, &solver->stencil),
                 "matrix: its stencil is not the solver's");
-    GSW_REQUIRE(context, matrix->format == solver->matrix.format,
+    GSW_REQUIRE(context, matrix->format == solver->format,
                 "matrix: its format is not that of the solver's first matrix");
     const int look = solver->lifted.left != NULL || solver->constants;
     solver->usable = 0;
@@ -611,6 +626,7 @@ void gsw_solver_destroy(gsw_solver *solver) {
     gsw_operator_destroy(solver->op);
     gsw_lifted_close(&solver->lifted);
     gsw_basins_close(&solver->basins);
+    gsw_shortened_close(solver->context, &solver->shortened);
     free(solver);
 }
 

@@ -6,6 +6,7 @@
 #include "basins.h"
 #include "candidate.h"
 #include "lifted.h"
+#include "shortened.h"
 
 enum { GSW_PRECONDS = GSW_PRECOND_MULTIGRID + 1 };
 
@@ -31,8 +32,12 @@ struct gsw_solver {
     gsw_context *context;
     gsw_lifted lifted; /* the fixed points; without any, lifted.left is NULL */
     gsw_operator *op;  /* of the matrix, */
-    gsw_matrix matrix; /* from which fixed points are left out, like inactive ones */
+    gsw_matrix matrix; /* from which fixed points are left out, like inactive ones; with neighbours
+                          alone, */
+    gsw_shortened shortened;             /* where its stencil reaches far */
     const void *arrays[GSW_STENCIL_MAX]; /* of the matrix, where it has stencil arrays */
+    gsw_stencil stencil;                 /* of the user's matrix, */
+    gsw_format format;                   /* and its format */
     gsw_solver_options wanted;           /* without its pointers */
     gsw_multigrid_options multigrid;
     gsw_factor_options factor;

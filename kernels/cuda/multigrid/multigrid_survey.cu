@@ -90,7 +90,7 @@ __device__ void add_row(const level_matrix &m, const mirrors &mirror, const gsw_
             along[2] += m.dz[e] ? value[k] : 0;
         }
     }
-    if (around && r.lacked != 0) { /* it is near the end of some axis */
+    if (around && (r.lacked & ~NOTHING_HAS) != 0) { /* near the end of some axis */
         const point p = point_of(m, row);
         const int64_t at[3] = {p.x, p.y, p.z};
         const gsw_wraps_sums s = gsw_wraps_add_up(&wraps, at, diagonal);

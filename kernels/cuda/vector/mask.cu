@@ -180,6 +180,14 @@ __global__ void __launch_bounds__(THREADS)
         atomicAdd(&counts[2], zeros);
 }
 
+__global__ void __launch_bounds__(THREADS)
+    shorten(const __grid_constant__ gsw_mask_rows m, const __grid_constant__ gsw_mask_near near,
+            int64_t n) {
+    take_turn();
+    for (int64_t row = first_of_thread(); row < n; row += threads_of_grid())
+        gsw_mask_shorten_row(&m, &near, row);
+}
+
 /* The active point of a line that is nearest to x, from the bits of its active points; -1: there is
  * none. Of two the one before. */
 __device__ int64_t nearest_in_line(const uint32_t *bits, int64_t x, int64_t count) {
@@ -349,6 +357,17 @@ gsw_status gsw_cuda_spread(gsw_context *context, gsw_dtype type, int64_t rows,
 gsw_status gsw_cuda_collect(gsw_context *context, gsw_dtype type, int64_t rows,
                             const int64_t *points, const void *x, void *y) {
     return launch_move<false>(context, type, rows, points, x, y);
+}
+
+gsw_status gsw_cuda_shorten(gsw_context *context, const gsw_matrix *matrix, const gsw_stencil *near,
+                            double *const *arrays) {
+    const gsw_mask_rows m =
+        gsw_mask_rows_of(matrix, matrix->array.value_type, (void *const *)matrix->array.values);
+    const int64_t n = points_of(matrix);
+    return gsw_cuda_check(context,
+                          launch_kernel(gsw_cuda_of(context), shorten, blocks_of(n), THREADS, 0, m,
+                                        gsw_mask_near_of(matrix, near, arrays), n),
+                          "shortening a stencil");
 }
 
 gsw_status gsw_cuda_extend(gsw_context *context, const gsw_matrix *matrix, int64_t *nearest,
