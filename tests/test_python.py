@@ -1219,6 +1219,46 @@ def test_the_options_that_are_named_are_there(A):
         getattr(gs, name)(A, *b, **{word: values[word] for word in words})
 
 
+def test_one_sided_rows_of_high_order():
+    """Fourth order, one-sided beside the boundary, where x is given."""
+    def second(n):
+        made = sp.lil_matrix(sp.diags([1 / 12, -4 / 3, 5 / 2, -4 / 3, 1 / 12], range(-2, 3),
+                                      shape=(n, n)))
+        for row, step in ((0, 1), (1, 1), (n - 1, -1), (n - 2, -1)):
+            made[row] = 0
+            for k, value in enumerate((15 / 4, -77 / 6, 107 / 6, -13, 61 / 12, -5 / 6)):
+                made[row, row + step * k] = -value
+        return made
+    nx, ny = 70, 61
+    j, i = np.indices((ny, nx))
+    inside = ((i > 0) & (i < nx - 1) & (j > 0) & (j < ny - 1)).ravel()
+    A = sp.kron(sp.eye(ny), second(nx)) + sp.kron(second(ny), sp.eye(nx))
+    A = sp.csr_matrix(sp.diags(1.0 * inside) @ A + sp.diags(1.0 * ~inside))
+    A.eliminate_zeros()
+    assert gs.detect(A)[0] == gs.Grid(nx, ny)
+    b = vectors(nx * ny)
+    x, info = gs.solve(A, b)
+    assert not info and info.iterations <= 80 and info.attempts == 1
+    assert np.linalg.norm(b - A @ x) <= 1e-8 * np.linalg.norm(b)
+    solver = gs.Solver(A)
+    x, info = solver.update(2 * A).solve(b)
+    assert not info and np.linalg.norm(b - 2 * A @ x) <= 1e-8 * np.linalg.norm(b)
+
+
+def test_stretched_in_three_directions():
+    def line(n, growth):
+        h = growth ** np.r_[np.arange(n // 2)[::-1], np.arange(n // 2)]
+        w = 2 / (h[1:] + h[:-1])
+        diagonal = np.r_[2 / h[0], w] + np.r_[w, 2 / h[-1]]
+        return sp.diags([-w, diagonal, -w], [-1, 0, 1]), sp.diags(h)
+    K, M = line(24, 1.3)
+    A = sp.csr_matrix(sp.kron(sp.kron(M, M), K) + sp.kron(sp.kron(M, K), M) + sp.kron(sp.kron(K, M), M))
+    b = vectors(A.shape[0])
+    x, info = gs.solve(A, b, precond="mg")
+    assert not info and info.iterations <= 24
+    assert np.linalg.norm(b - A @ x) <= 1e-8 * np.linalg.norm(b)
+
+
 @pytest.mark.parametrize("base", [0, 1])
 def test_a_row_for_the_mean(base):
     def line(n):

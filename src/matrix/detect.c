@@ -23,7 +23,8 @@
  * points wide would explain every banded matrix.
  *
  * Where no grid explains the matrix, it may be a periodic one: the couplings around the boundary
- * become short when they are wrapped. Else the message describes the matrix. It may be a grid whose
+ * become short when they are wrapped. Or a few rows reach farther along an axis, as one-sided
+ * differences at a boundary do. Else the message describes the matrix. It may be a grid whose
  * rows are in another order, which their lengths show (row_lengths.h), or a grid without the rows
  * of some points. Or it is none of these.
  *
@@ -59,6 +60,11 @@ _Static_assert(1 GSW_NAMED_STENCILS(REACHES, WITHIN_REACH), "a named stencil rea
 
 /* Number of rows that are read to find the nearest of the grids that do not fit. */
 #define SAMPLE_ROWS 65536
+
+/* The same in a few rows, along one axis: one-sided differences of high order. Such entries are at
+ * most one per so many rows. */
+#define WIDE_REACH    8
+#define ROWS_PER_WIDE 2
 
 /* If fewer entries than one per this many rows are unexplained, they are exceptions in a grid that
  * fits otherwise. */
@@ -725,6 +731,30 @@ static gsw_status refuse_coupling(const search *s, witness bad, const char *whic
         too_many ? "one offset more than a stencil can hold" : "too long for a stencil", remark);
 }
 
+/* Takes the nearest grid with couplings that reach farther along one axis, as one-sided differences
+ * do in some rows. *fits = 0: there are too many of them, or they go elsewhere. */
+static gsw_status choose_wide(search *s, int *fits) {
+    const int64_t rows = s->csr->rows < SAMPLE_ROWS ? s->csr->rows : SAMPLE_ROWS;
+    reading *r = &s->reading;
+    *fits = 0;
+    make_reading(&s->set, &s->nearest, WIDE_REACH, r);
+    if (s->nearest_count > rows / ROWS_PER_WIDE || r->ambiguous || read_entries(s, r).row >= 0)
+        return GSW_SUCCESS;
+    for (int i = 0; i < s->set.count; i++)
+        for (int v = 0; v < 4; v++) {
+            int64_t d[3];
+            if (!(r->seen[i] >> v & 1))
+                continue;
+            variant_components(r, i, v, d);
+            const int off_axis = (d[0] != 0) + (d[1] != 0) + (d[2] != 0) > 1;
+            for (int axis = 0; axis < 3; axis++)
+                if (off_axis && llabs(d[axis]) > INFERRED_REACH)
+                    return GSW_SUCCESS;
+        }
+    *fits = 1;
+    return make_choice(s, r, &s->best);
+}
+
 /* Takes the grid for a periodic one, or reports a matrix that no grid explains. */
 static gsw_status take_periodic_grid(search *s) {
     const int64_t rows = s->csr->rows < SAMPLE_ROWS ? s->csr->rows : SAMPLE_ROWS;
@@ -735,6 +765,8 @@ static gsw_status take_periodic_grid(search *s) {
     int fits = 0;
     if (is_periodic(s, &s->reading, &around))
         GSW_TRY(choose_periodic(s, &s->reading, &around, &fits));
+    else
+        GSW_TRY(choose_wide(s, &fits));
     if (fits)
         return GSW_SUCCESS;
     make_strict_reading(s, &s->nearest, &s->reading);

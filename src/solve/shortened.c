@@ -11,6 +11,10 @@
 #include "geometry/multigrid.h"
 #include "geometry/stencil_facts.h"
 
+/* Couplings that reach farther are no part of a difference, such as those around a grid that is not
+ * said to be periodic. */
+enum { FARTHEST = 8 };
+
 /* The neighbours along the axes that the stencil reaches, and its other near offsets. */
 static gsw_status short_stencil(const gsw_stencil *from, gsw_stencil *to) {
     gsw_offset offsets[GSW_STENCIL_MAX];
@@ -53,7 +57,8 @@ gsw_status gsw_shortened_take(gsw_context *context, const gsw_matrix *matrix,
     double *arrays[GSW_STENCIL_MAX];
     gsw_matrix_near_stencil(matrix, &near);
     shortened->view = *matrix;
-    if (matrix->partition != NULL || gsw_stencil_beyond(&near, GSW_LUMPED_RADIUS) == NULL)
+    if (matrix->partition != NULL || gsw_stencil_beyond(&near, GSW_LUMPED_RADIUS) == NULL ||
+        gsw_stencil_beyond(&near, FARTHEST) != NULL)
         return GSW_SUCCESS;
     GSW_TRY(short_stencil(&near, &shortened->view.stencil));
     const int32_t count = shortened->view.stencil.count;

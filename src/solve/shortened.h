@@ -9,8 +9,8 @@
 #include <gridsweep/matrix.h>
 
 typedef struct gsw_shortened {
-    gsw_matrix view; /* the matrix itself where no offset reaches beyond multigrid's; else stencil
-                        arrays in fp64 */
+    gsw_matrix view; /* the matrix itself where no offset reaches beyond multigrid's, or some reach
+                        very far; else stencil arrays in fp64 */
     double *block;   /* NULL: it is the matrix itself */
     const void *values[GSW_STENCIL_MAX];
 } gsw_shortened;
