@@ -521,10 +521,10 @@ static const gsw_mask_ops mask_ops = {
     .cut = entry<gsw_cuda_cut>::call,
     .is_cut = entry<gsw_cuda_is_cut>::call,
     .find_fixed = entry<gsw_cuda_find_fixed>::call,
-    .shorten = entry<gsw_cuda_shorten>::call,
     .list = entry<gsw_cuda_list_active>::call,
     .spread = entry<gsw_cuda_spread>::call,
     .collect = entry<gsw_cuda_collect>::call,
+    .shorten = entry<gsw_cuda_shorten>::call,
     .extend = entry<gsw_cuda_extend>::call,
 };
 

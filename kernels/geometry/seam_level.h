@@ -287,20 +287,21 @@ GSW_HD gsw_seam_weights gsw_seam_weights_of(const gsw_seam_level *l, int which,
     gsw_seam_weights w;
     int64_t to[3];
     w.class_ = gsw_seam_class(l, at, w.coarse);
+    for (int subset = 0; subset < GSW_CLASSES; subset++)
+        w.of[subset] = 0;
+    w.of[0] = 1;
+    if (w.class_ == 0)
+        return w;
     const int64_t row = gsw_seam_row_in(l->m, w.coarse);
     const int64_t k = l->across.count > 0 ? gsw_seam_row(&l->across, at) : -1;
-    for (int subset = 0; subset < GSW_CLASSES; subset++) {
-        w.of[subset] = 0;
-        if (subset & ~w.class_)
-            continue;
-        if (w.class_ == 0)
-            w.of[subset] = 1;
-        else if (k >= 0 && gsw_seam_target(l, w.coarse, subset, to) == GSW_AROUND)
-            w.of[subset] = l->weights_across[which][subset * l->across.count + k];
-        else
-            w.of[subset] = gsw_value_at(
-                l->weights[which][l->first[w.class_] + gsw_subset_index(w.class_, subset)], l->type,
-                row);
+    int32_t weight = l->first[w.class_];
+    for (int subset = 0;; subset = (subset - w.class_) & w.class_) { /* subsets of the class */
+        w.of[subset] = k >= 0 && gsw_seam_target(l, w.coarse, subset, to) == GSW_AROUND
+                           ? l->weights_across[which][subset * l->across.count + k]
+                           : gsw_value_at(l->weights[which][weight], l->type, row);
+        weight++;
+        if (subset == w.class_)
+            break;
     }
     return w;
 }
