@@ -24,10 +24,10 @@ typedef struct gsw_seam_level {
     const void *inside[GSW_STENCIL_MAX]; /* arrays of B */
     int16_t array[GSW_STENCIL_MAX];      /* of W, as in gsw_wraps */
     const double *around;
-    gsw_dtype value_type, type; /* of B, of weights and vectors */
-    int32_t symmetric;          /* lumps are symmetric */
-    int32_t first[GSW_CLASSES];
-    void *weights[2][GSW_WEIGHTS_MAX]; /* of P, and of R */
+    gsw_dtype value_type, type;              /* of B, of weights and vectors */
+    int32_t symmetric;                       /* lumps are symmetric */
+    int8_t weight[GSW_CLASSES][GSW_CLASSES]; /* of a class and a subset; -1: there is none */
+    void *weights[2][GSW_WEIGHTS_MAX];       /* of P, and of R */
     gsw_seam
         across; /* fine points that interpolate across the seam: kernels for boxes find zeros */
     double
@@ -94,7 +94,9 @@ static inline gsw_seam_level gsw_seam_level_of(const gsw_transfer *t, const gsw_
         l.array[e] = w->array[e];
     }
     for (int c = 0; c < GSW_CLASSES; c++)
-        l.first[c] = t->first[c];
+        for (int subset = 0; subset < GSW_CLASSES; subset++)
+            l.weight[c][subset] =
+                (int8_t)(c == 0 || (subset & ~c) ? -1 : gsw_weight_of(t, c, subset));
     l.around = w->values;
     l.across = gsw_seam_across(t, w);
     l.restricted = gsw_seam_restricted(t, w);
@@ -258,8 +260,8 @@ GSW_HD double gsw_seam_weight(const gsw_seam_level *l, int which, const int64_t 
         return 1;
     if (gsw_seam_target(l, coarse, subset, to) == GSW_AROUND)
         return l->weights_across[which][subset * l->across.count + gsw_seam_row(&l->across, at)];
-    return gsw_value_at(l->weights[which][l->first[class_] + gsw_subset_index(class_, subset)],
-                        l->type, gsw_seam_row_in(l->m, coarse));
+    return gsw_value_at(l->weights[which][l->weight[class_][subset]], l->type,
+                        gsw_seam_row_in(l->m, coarse));
 }
 
 GSW_HD void gsw_seam_put_weight(const gsw_seam_level *l, int which, const int64_t at[3], int subset,
@@ -270,7 +272,7 @@ GSW_HD void gsw_seam_put_weight(const gsw_seam_level *l, int which, const int64_
         l->weights_across[which][subset * l->across.count + gsw_seam_row(&l->across, at)] = value;
         value = 0;
     }
-    gsw_value_put(l->weights[which][l->first[class_] + gsw_subset_index(class_, subset)], l->type,
+    gsw_value_put(l->weights[which][l->weight[class_][subset]], l->type,
                   gsw_seam_row_in(l->m, coarse), value);
 }
 
@@ -294,14 +296,14 @@ GSW_HD gsw_seam_weights gsw_seam_weights_of(const gsw_seam_level *l, int which,
         return w;
     const int64_t row = gsw_seam_row_in(l->m, w.coarse);
     const int64_t k = l->across.count > 0 ? gsw_seam_row(&l->across, at) : -1;
-    int32_t weight = l->first[w.class_];
-    for (int subset = 0;; subset = (subset - w.class_) & w.class_) { /* subsets of the class */
+    GSW_UNROLL(8)
+    for (int subset = 0; subset < GSW_CLASSES; subset++) {
+        const int32_t weight = l->weight[w.class_][subset];
+        if (weight < 0)
+            continue;
         w.of[subset] = k >= 0 && gsw_seam_target(l, w.coarse, subset, to) == GSW_AROUND
                            ? l->weights_across[which][subset * l->across.count + k]
                            : gsw_value_at(l->weights[which][weight], l->type, row);
-        weight++;
-        if (subset == w.class_)
-            break;
     }
     return w;
 }

@@ -19,8 +19,8 @@ gsw_status gsw_cuda_spread(gsw_context *context, gsw_dtype type, int64_t rows,
                            const int64_t *points, const void *x, void *y);
 gsw_status gsw_cuda_collect(gsw_context *context, gsw_dtype type, int64_t rows,
                             const int64_t *points, const void *x, void *y);
-gsw_status gsw_cuda_shorten(gsw_context *context, const gsw_matrix *matrix,
-                            const gsw_stencil *near, double *const *arrays);
+gsw_status gsw_cuda_shorten(gsw_context *context, const gsw_matrix *matrix, const gsw_stencil *near,
+                            double *const *arrays);
 gsw_status gsw_cuda_extend(gsw_context *context, const gsw_matrix *matrix, int64_t *nearest,
                            double *const *arrays);
 
