@@ -146,6 +146,7 @@ static gsw_status take_matrix(gsw_solver *s, const gsw_matrix *matrix, int look)
     s->op = op;
     s->stencil = matrix->stencil;
     s->format = matrix->format;
+    s->is_periodic = matrix->grid.periodic != 0;
     GSW_TRY(gsw_shortened_take(s->context, &left, &s->shortened));
     gsw_matrix_keep(&s->shortened.view, &s->matrix, s->arrays);
     if (!look) {
@@ -256,7 +257,9 @@ static void forget_solve(gsw_solver *s) {
         (void)snprintf(fixed, sizeof fixed,
                        "; %lld rows fixed by a large diagonal: the others converge by themselves",
                        (long long)(s->lifted.alone + s->lifted.large));
-    (void)snprintf(report->reason, sizeof report->reason, "%.94s%s", s->choice.text, fixed);
+    const int around = s->is_periodic && s->candidate.factor != NULL;
+    (void)snprintf(report->reason, sizeof report->reason, "%.94s%s%.62s", s->choice.text,
+                   around ? "; without couplings around the grid" : "", fixed);
 }
 
 /* Adds an attempt's result. */

@@ -38,6 +38,7 @@ struct gsw_solver {
     const void *arrays[GSW_STENCIL_MAX]; /* of the matrix, where it has stencil arrays */
     gsw_stencil stencil;                 /* of the user's matrix, */
     gsw_format format;                   /* and its format */
+    int is_periodic;
     gsw_solver_options wanted;           /* without its pointers */
     gsw_multigrid_options multigrid;
     gsw_factor_options factor;
