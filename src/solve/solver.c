@@ -257,9 +257,11 @@ static void forget_solve(gsw_solver *s) {
         (void)snprintf(fixed, sizeof fixed,
                        "; %lld rows fixed by a large diagonal: the others converge by themselves",
                        (long long)(s->lifted.alone + s->lifted.large));
-    const int around = s->is_periodic && s->candidate.factor != NULL;
-    (void)snprintf(report->reason, sizeof report->reason, "%.94s%s%.62s", s->choice.text,
-                   around ? "; without couplings around the grid" : "", fixed);
+    if (s->is_periodic && s->candidate.factor != NULL)
+        (void)snprintf(report->reason, sizeof report->reason,
+                       "%.94s; without couplings around the grid%.61s", s->choice.text, fixed);
+    else
+        (void)snprintf(report->reason, sizeof report->reason, "%.94s%s", s->choice.text, fixed);
 }
 
 /* Adds an attempt's result. */
