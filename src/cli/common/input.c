@@ -184,7 +184,8 @@ static int load_problem(const cli_options *options, gsw_context *context, cli_in
     input->active_points = grid->nx * grid->ny * grid->nz;
     for (int64_t i = input->active_points - 1; input->matrix.active != NULL && i >= 0; i--)
         input->active_points -= input->matrix.active[i] == 0;
-    if (cli_processes() > 1) /* several processes take no mask: its rows are the identity's */
+    /* Rows of inactive points are the identity's. Several processes and rivals take no mask. */
+    if (cli_processes() > 1 || options->whole_solve)
         input->matrix.active = NULL;
     return CLI_OK;
 }
