@@ -145,8 +145,8 @@ const cli_command cli_commands[] = {
      "gridsweep generate --problem poisson:64x64x64 --out poisson.mtx\n"
      "gridsweep generate --problem random:7:9x8x7 --stencil D3N27 -o A.mtx.gz\n"
      "gridsweep generate --problem ocean:96x64 --out A.mtx --out-mask A.npy\n",
-     NULL, OPTIONS(OPT_PROBLEM, OPT_STENCIL, OPT_OUT_MATRIX, OPT_OUT_MASK, OPT_JSON, OPT_QUIET), OPT_COUNT,
-     cmd_generate},
+     NULL, OPTIONS(OPT_PROBLEM, OPT_STENCIL, OPT_OUT_MATRIX, OPT_OUT_MASK, OPT_JSON, OPT_QUIET),
+     OPT_COUNT, cmd_generate},
     {"bench", "time sweeps against the memory's copy bandwidth, or whole solves", "[OPTION]...",
      "The command times every combination of the values in its comma-separated lists. In the "
      "same run it compares each result with the reference sweep, after it has filled the output "
