@@ -31,8 +31,10 @@ static double smooth_noise(uint64_t seed, int64_t width, int64_t x, int64_t y) {
 /* Noise of `width` and of its halves, each smaller than the one before; in (-2.3, 2.3). */
 static double fractal_noise(uint64_t seed, int64_t width, int64_t x, int64_t y) {
     double sum = 0.0, size = 1.0;
-    for (; width > 0; width /= 2, size *= 0.55)
+    for (; width > 0; width /= 2) {
         sum += size * smooth_noise(seed++, width, x, y);
+        size *= 0.55;
+    }
     return sum;
 }
 
@@ -77,7 +79,7 @@ static double sea_level(const gsw_model *m, const double *heights, int64_t count
     return high;
 }
 
-/* A height in place of a permeability, the same at all depths. */
+/* A height in place of a permeability, for plane 0 alone. */
 static int make_land(const gsw_grid *g, const int64_t at[3], double *k) {
     if (at[2] == 0)
         *k = fractal_noise(11, ((g->nx > g->ny ? g->nx : g->ny) + 2) / 3, at[0], at[1]);
@@ -130,7 +132,7 @@ static void measure_reservoir(gsw_model *m) {
 
 /* ---- Channel and globe ---------------------------------------------------------------------- */
 
-/* Where plane i of n begins, in mean heights: planes at a wall have a tenth of these. */
+/* Where plane i of n begins, in mean heights. The slope is a tenth at both walls. */
 static double plane_begin(int64_t i, int64_t n) {
     const double t = (double)i / (double)n;
     return (double)n * (0.1 * t + 0.9 * t * t * (3.0 - 2.0 * t));
@@ -151,8 +153,7 @@ static void measure_channel(gsw_model *m) {
     }
 }
 
-/* The latitude at the beginning of circle i of n. Circles at the equator have half the mean width.
- */
+/* The latitude at the beginning of circle i of n: at the equator they have half the mean width. */
 static double latitude(int64_t i, int64_t n) {
     const double t = 2.0 * (double)i / (double)n - 1.0;
     return PI / 4.0 * (t + t * t * t);
@@ -183,8 +184,7 @@ static double held_ends(const gsw_model *m, const int64_t at[3], int64_t row) {
 }
 
 /* Five cylinders along z (place of the axis, radius), and two boxes that are lower than the grid.
- * None where cells could be shut in.
- */
+ * None on grids so narrow that cells would be shut in between them. */
 static int make_obstacle(const gsw_grid *g, const int64_t at[3], double *k) {
     static const double cylinders[5][3] = {{0.2, 0.3, 0.11},
                                            {0.22, 0.74, 0.09},

@@ -324,9 +324,10 @@ static gsw_status read_land(gsw_context *context, const char *name, double *land
         return GSW_SUCCESS;
     c++;
     int good = *c++ == '0' && (*c == '\0' || (*c++ == '.' && *c != '\0'));
-    for (; good && *c != '\0'; c++, unit *= 0.1) {
+    for (; good && *c != '\0'; c++) {
         good = *c >= '0' && *c <= '9';
         share += unit * (*c - '0');
+        unit *= 0.1;
     }
     GSW_REQUIRE(context, good && share < 1.0,
                 "problem '%.80s': the share of land must be 0 or more and below 1, such as 0.5",
