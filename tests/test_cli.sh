@@ -543,6 +543,37 @@ for problem in poisson:6x5 convection:5x4x3 anisotropic:5x4x3 lognormal:5x4x3 hp
     *) says out '^stencil D3N7$' ;;
     esac
 done
+# Problems with a domain: the mask comes with the problem, or from its file.
+for problem in ocean:24x16 ocean:0.5:24x16 ocean:9x8x7 reservoir:12x11x10 obstacles:24x16 channel:12x10 \
+    channel:9x8x7 globe:12x10; do
+    expect 0 "a domain" generate --problem "$problem" --out p.mtx --out-mask mask.npy --json p.json
+    entries=$(sed -n 's/^nonzeros *//p' out)
+    check "the entries are counted" sh -c "grep -v ^% p.mtx | sed 1q | grep -q ' $entries\$'"
+    expect 0 "solve $problem" solve --problem "$problem" --out x.mtx
+    cp out first
+    says out '^converged in'
+    expect 0 "solve its files" solve p.mtx --mask mask.npy
+    says out '^converged in'
+    check "as many points" sh -c "tail -c +129 mask.npy | tr -d '\\000' | wc -c >n && \
+        { grep '^active' out || sed -n 's/^rows */active /p' out; } | awk '{ print \$2 }' | cmp - n"
+    expect 0 "solve its matrix" solve p.mtx
+    case $problem in
+    ocean* | reservoir* | obstacles*) says first '^active  *[0-9]* of [0-9]* points$' ;;
+    channel:9*) says first '^periodic  *xy$' ;;
+    *) says first '^periodic  *x$' ;;
+    esac
+done
+expect 0 "a mask of all points" generate --problem poisson:3x2 --out p.mtx --out-mask - --quiet
+{ npy '|b1' False '1, 2, 3' '\1\1\1\1\1\1'; } >mask.npy
+check "in the format of NumPy" cmp out mask.npy
+npy '|b1' False '1, 16, 24' "$(printf '\\0%.0s' $(seq 192))$(printf '\\1%.0s' $(seq 192))" >half.npy
+expect 0 "another mask of an ocean: land stays land" solve --problem ocean:24x16 --mask half.npy
+says out '^active  *89 of 384 points$'
+blames "^--out .* and --out-mask .* name the same file" \
+    generate --problem ocean:8x8 --out p.mtx --out-mask p.mtx
+blames "share of land" generate --problem ocean:1.5:8x8 --out p.mtx
+blames "periodic along x with 2 points" solve --problem channel:2x8
+blames "is periodic: it is for --whole-solve" bench --part symgs --problem globe --size 8
 expect 0 "stencil of a random problem" \
     generate --problem random:7:6x5x4 --stencil d3n19 --out p.mtx --quiet
 refuse "quiet is silent" test -s out

@@ -328,7 +328,7 @@ def test_the_history_is_that_of_the_solve(outputs):
 
 RANDOM_RUNS = int(os.environ.get("GSW_RANDOM_RUNS", "40"))
 PROBLEMS = ("poisson", "anisotropic", "convection", "lognormal", "hpcg", "helmholtz19", "star13",
-            "box33", "random:3")
+            "box33", "random:3", "ocean", "ocean:0.6", "reservoir", "obstacles")
 NAMES = ("A.mtx", "a b.mtx", 'quote".mtx', "back\\slash.mtx", "tab\t.mtx", "é.mtx", b"\xff.mtx",
          b"half\xc3.mtx", b"\xed\xa0\x80.mtx", b"\xf0\x9f\x98\x80.mtx", b"\xc0\xaf\xe2\x82.mtx")
 CHOICES = {

@@ -14,8 +14,24 @@
  *   helmholtz19  19-point Laplacian with a positive shift; symmetric; D3N19
  *   star13       fourth-order Laplacian; symmetric; D3N13
  *   box33        hpcg and the six neighbours at distance two; D3N33
+ *   ocean:LAND   diffusion in water, without flux at a fractal coast, with a shift of 1e-4; LAND is
+ *                the share of inactive points, 0 <= LAND < 1, such as ocean:0.5 (ocean alone:
+ *                0.35). In 3D that of plane z = 0, the surface; the land grows with z
+ *   reservoir    two-point-flux pressure equation in layers of rock whose permeability varies by
+ *                1e6; about 30 % of the cells are inactive (layers that pinch out, a fault); four
+ *                wells and a small compressibility
+ *   channel      pressure between two walls, on a grid stretched towards them, with a shift of
+ *                1e-4; periodic along x, in 3D also along y
+ *   obstacles    flow around five cylinders and two boxes, which are inactive, between given
+ *                values at both ends of x
+ *   globe        diffusion on a sphere with a shift of 1e-4: longitude along x, which is periodic,
+ *                and latitude along y, whose spacing is half the mean at the equator
  *   random:SEED  uniform random off-diagonals in [-1, 1], diagonal 1 + the row's absolute sum, on
  *                the given stencil (D3N7 if none, D2N5 where nz = 1); not symmetric
+ *
+ * From ocean to globe all are symmetric, and D2N5 or D3N7. Rows of inactive points are those of the
+ * identity, and couplings to them are 0: the matrix is right without its mask, too. They set the
+ * periodic axes of their grid; such an axis needs 3 points.
  *
  * Random values depend only on seed, row and offset. They are the same on every machine and for
  * every number of threads. */
@@ -37,7 +53,8 @@ GSW_API
 gsw_status gsw_problem_create(gsw_context *context, const char *name, const gsw_grid *grid,
                               const gsw_stencil *stencil, gsw_problem **problem);
 
-/* The same from a text "NAME:NXxNYxNZ", such as "poisson:64x64x64" or "random:7:20x30x40". A 2D
+/* The same from a text "NAME:NXxNYxNZ", such as "poisson:64x64x64", "random:7:20x30x40" or
+ * "ocean:0.5:512x512". A 2D
  * problem may leave out NZ. */
 GSW_API
 gsw_status gsw_problem_parse(gsw_context *context, const char *text, const gsw_stencil *stencil,
@@ -49,7 +66,8 @@ GSW_API
 gsw_status gsw_problem_parse_constant(gsw_context *context, const char *text,
                                       gsw_problem **problem);
 
-/* A view of the problem's matrix as stencil arrays. It is valid until the problem is destroyed. */
+/* A view of the problem's matrix as stencil arrays, with its mask (`active`) in host memory. Both
+ * are valid until the problem is destroyed. */
 GSW_API
 const gsw_matrix *gsw_problem_matrix(const gsw_problem *problem);
 

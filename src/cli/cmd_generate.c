@@ -19,6 +19,9 @@ static int write_matrix(const cli_options *options, gsw_context *context, const 
                    gsw_stencil_name(&input->matrix.stencil));
     int code = cli_stage(options, &outputs, options->out,
                          &(cli_content){.csr = &csr, .comment = comment, .context = context});
+    if (code == CLI_OK && options->out_mask != NULL)
+        code =
+            cli_stage(options, &outputs, options->out_mask, &(cli_content){.mask = &input->matrix});
     cJSON *json = cli_json(options, CLI_GENERATE);
     cli_set_matrix(json, &input->matrix);
     code = cli_finish(options, &outputs, code, json);

@@ -125,7 +125,8 @@ const cli_command cli_commands[] = {
      "--problem NAME:NXxNYxNZ --out FILE.mtx [OPTION]...",
      "The command writes the matrix of a model problem. Random values depend only on the seed, "
      "the row and the offset: they are the same on every machine. If the name of the file ends "
-     "in .gz, the command compresses the file.\n"
+     "in .gz, the command compresses the file. If the problem has inactive points, their rows are "
+     "those of the identity.\n"
      "poisson: -div grad with Dirichlet conditions, 7 points (5 in 2D).\n"
      "anisotropic: the same with coefficients 1, 0.1 and 0.001 along x, y and z.\n"
      "convection: diffusion and a constant wind, 7 points (5 in 2D); not symmetric.\n"
@@ -134,11 +135,18 @@ const cli_command cli_commands[] = {
      "helmholtz19: a Laplacian with a positive shift, 19 points.\n"
      "star13: a fourth-order Laplacian, 13 points.\n"
      "box33: hpcg and the six neighbours at distance two, 33 points.\n"
+     "ocean[:LAND]: diffusion in water between coasts without flux; LAND is the share of land, "
+     "0.35 without it. In 3D plane 0 is the surface.\n"
+     "reservoir: pressure in layers of rock, of which some pinch out, with faults and wells.\n"
+     "channel: pressure between walls; periodic along x, in 3D also along y.\n"
+     "obstacles: flow around cylinders and boxes, from one end of x to the other.\n"
+     "globe: diffusion on a sphere, longitudes along x and latitudes along y; periodic along x.\n"
      "random:SEED: random values on the points of --stencil; not symmetric.",
      "gridsweep generate --problem poisson:64x64x64 --out poisson.mtx\n"
-     "gridsweep generate --problem random:7:9x8x7 --stencil D3N27 -o A.mtx.gz\n",
-     NULL, OPTIONS(OPT_PROBLEM, OPT_STENCIL, OPT_OUT_MATRIX, OPT_JSON, OPT_QUIET), OPT_COUNT,
-     cmd_generate},
+     "gridsweep generate --problem random:7:9x8x7 --stencil D3N27 -o A.mtx.gz\n"
+     "gridsweep generate --problem ocean:96x64 --out A.mtx --out-mask A.npy\n",
+     NULL, OPTIONS(OPT_PROBLEM, OPT_STENCIL, OPT_OUT_MATRIX, OPT_OUT_MASK, OPT_JSON, OPT_QUIET),
+     OPT_COUNT, cmd_generate},
     {"bench", "time sweeps against the memory's copy bandwidth, or whole solves", "[OPTION]...",
      "The command times every combination of the values in its comma-separated lists. In the "
      "same run it compares each result with the reference sweep, after it has filled the output "

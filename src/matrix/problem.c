@@ -2,8 +2,7 @@
  *
  * Sources: the 27-point problem is HPCG's (Dongarra, Heroux and Luszczek, 2016); the 19-point
  * Laplacian is Collatz's Mehrstellen operator; the two-point flux with harmonic means is the
- * finite-volume scheme of reservoir simulators (Aziz and Settari, 1979). Random numbers are a hash
- * of seed, row and offset built on the finaliser of SplitMix64 (Steele, Lea and Flood, 2014). */
+ * finite-volume scheme of reservoir simulators (Aziz and Settari, 1979). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,35 +11,22 @@
 
 #include "common/arrays.h"
 #include "contract/allocate.h"
+#include "contract/check.h"
 #include "contract/error.h"
+#include "domain_model.h"
+#include "noise.h"
 
 /* ---- random numbers ---- */
 
-#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
-
-static inline uint64_t mix(uint64_t z) {
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-/* The `index`-th number of row `row` in the stream of `seed`, uniform in [-1, 1): 53 bits. */
-static inline double random_value(uint64_t seed, int64_t row, int32_t index) {
-    uint64_t h = mix(seed + GOLDEN);
-    h = mix(h + ((uint64_t)row + 1) * GOLDEN);
-    h = mix(h + ((uint64_t)index + 1) * GOLDEN);
-    return (double)(h >> 11) * 0x1p-52 - 1.0;
-}
-
 void gsw_random_vector(uint64_t seed, int64_t count, double *values) {
     for (int64_t i = 0; i < count; i++)
-        values[i] = random_value(seed, i, 0);
+        values[i] = gsw_random_value(seed, i, 0);
 }
 
 /* ---- the parts of a problem ---- */
 
 /* How the off-diagonal coefficients are computed. */
-typedef enum origin { CONSTANT, RANDOM, TWO_POINT_FLUX } origin;
+typedef enum origin { CONSTANT, RANDOM, TWO_POINT_FLUX, DOMAIN_MODEL } origin;
 
 /* The largest permeability over the smallest. */
 #define CONTRAST 1e6
@@ -61,6 +47,7 @@ struct gsw_problem {
     gsw_matrix matrix;
     const problem_recipe *recipe;
     uint64_t seed;
+    gsw_model model;                 /* DOMAIN_MODEL */
     double weights[GSW_STENCIL_MAX]; /* CONSTANT: of every offset, the centre's included */
     double *storage;                 /* the coefficients of all offsets */
     double *arrays[GSW_STENCIL_MAX]; /* where the coefficients of each offset lie in storage */
@@ -109,13 +96,14 @@ static const problem_recipe recipes[] = {
     {"star13", "D3N13", "D3N13", CONSTANT, 1, weight_fourth_order, 0.0},
     {"box33", "D3N33", "D3N33", CONSTANT, 1, weight_minus_one, 0.0},
     {"random", "D2N5", "D3N7", RANDOM, 0, NULL, 1.0},
+    {"ocean", "D2N5", "D3N7", DOMAIN_MODEL, 1, NULL, 0.0},
+    {"reservoir", "D2N5", "D3N7", DOMAIN_MODEL, 1, NULL, 0.0},
+    {"channel", "D2N5", "D3N7", DOMAIN_MODEL, 1, NULL, 0.0},
+    {"obstacles", "D2N5", "D3N7", DOMAIN_MODEL, 1, NULL, 0.0},
+    {"globe", "D2N5", "D3N7", DOMAIN_MODEL, 1, NULL, 0.0},
 };
 
 /* ---- the permeability field ---- */
-
-static inline double lerp(double a, double b, double t) {
-    return a + t * (b - a);
-}
 
 /* Random numbers on a lattice of cells of wx x wx x wz points, interpolated trilinearly. */
 static double lattice_noise(uint64_t seed, int64_t wx, int64_t wz, const int64_t at[3]) {
@@ -130,15 +118,15 @@ static double lattice_noise(uint64_t seed, int64_t wx, int64_t wz, const int64_t
     for (int c = 0; c < 8; c++) {
         /* One stream for each plane and line of the lattice, so the extents do not enter the
          * hash. */
-        uint64_t plane = mix(seed + (uint64_t)(cell[2] + (c >> 2)));
-        uint64_t line = mix(plane + (uint64_t)(cell[1] + ((c >> 1) & 1)));
-        corner[c] = random_value(line, cell[0] + (c & 1), 0);
+        uint64_t plane = gsw_mix(seed + (uint64_t)(cell[2] + (c >> 2)));
+        uint64_t line = gsw_mix(plane + (uint64_t)(cell[1] + ((c >> 1) & 1)));
+        corner[c] = gsw_random_value(line, cell[0] + (c & 1), 0);
     }
     for (size_t k = 0; k < 4; k++)
-        corner[k] = lerp(corner[2 * k], corner[2 * k + 1], t[0]);
+        corner[k] = gsw_lerp(corner[2 * k], corner[2 * k + 1], t[0]);
     for (size_t k = 0; k < 2; k++)
-        corner[k] = lerp(corner[2 * k], corner[2 * k + 1], t[1]);
-    return lerp(corner[0], corner[1], t[2]);
+        corner[k] = gsw_lerp(corner[2 * k], corner[2 * k + 1], t[1]);
+    return gsw_lerp(corner[0], corner[1], t[2]);
 }
 
 /* Logarithm of the permeability before scaling: three octaves, flat along z as sediments are, and
@@ -146,7 +134,7 @@ static double lattice_noise(uint64_t seed, int64_t wx, int64_t wz, const int64_t
 static double log_permeability(int64_t x, int64_t y, int64_t z) {
     const int64_t at[3] = {x, y, z};
     return 1.0 * lattice_noise(1, 16, 4, at) + 0.5 * lattice_noise(2, 8, 2, at) +
-           0.25 * lattice_noise(3, 4, 1, at) + 0.5 * random_value(4, z, 0);
+           0.25 * lattice_noise(3, 4, 1, at) + 0.5 * gsw_random_value(4, z, 0);
 }
 
 /* Fills k with permeabilities in [CONTRAST^-1/2, CONTRAST^1/2]; both ends occur. */
@@ -196,13 +184,15 @@ static void fill_segment(const gsw_problem *problem, const double *k, int32_t e,
         break;
     case RANDOM:
         for (int64_t x = first; x < last; x++)
-            a[x] = random_value(problem->seed, row + x, e);
+            a[x] = gsw_random_value(problem->seed, row + x, e);
         break;
     case TWO_POINT_FLUX:
         for (int64_t x = first; x < last; x++) {
             double here = k[row + x], there = k[row + x + step];
             a[x] = -2.0 * (here * there) / (here + there);
         }
+        break;
+    case DOMAIN_MODEL: /* gsw_model_fill() */
         break;
     }
 }
@@ -243,6 +233,16 @@ static gsw_status fill_problem(gsw_context *context, gsw_problem *problem, int64
     const gsw_grid *grid = &problem->matrix.grid;
     int threads = gsw_context_threads(context);
     double *k = NULL;
+    if (problem->recipe->origin == DOMAIN_MODEL) {
+        problem->model.grid = &problem->matrix.grid;
+        problem->model.threads = threads;
+        GSW_TRY(gsw_model_open(context, problem->recipe->name, &problem->model));
+        GSW_TRY(gsw_array_check_on_grid(context, grid, &problem->matrix.stencil,
+                                        &problem->matrix.array));
+        gsw_model_fill(&problem->model, &problem->matrix.stencil, problem->arrays);
+        problem->matrix.active = problem->model.active;
+        return GSW_SUCCESS;
+    }
     if (problem->recipe->origin == TWO_POINT_FLUX) {
         void *memory;
         GSW_TRY(gsw_alloc(context, (size_t)points, sizeof(double), "permeability", &memory));
@@ -315,6 +315,27 @@ static gsw_status read_seed(gsw_context *context, const char *name, uint64_t *se
     return GSW_SUCCESS;
 }
 
+/* Reads the share of land after "ocean:", such as 0.5, without a locale. */
+static gsw_status read_land(gsw_context *context, const char *name, double *land) {
+    const char *c = strchr(name, ':');
+    double unit = 0.1, share = 0.0;
+    *land = GSW_MODEL_LAND;
+    if (c == NULL)
+        return GSW_SUCCESS;
+    c++;
+    int good = *c++ == '0' && (*c == '\0' || (*c++ == '.' && *c != '\0'));
+    for (; good && *c != '\0'; c++) {
+        good = *c >= '0' && *c <= '9';
+        share += unit * (*c - '0');
+        unit *= 0.1;
+    }
+    GSW_REQUIRE(context, good && share < 1.0,
+                "problem '%.80s': the share of land must be 0 or more and below 1, such as 0.5",
+                name);
+    *land = share;
+    return GSW_SUCCESS;
+}
+
 static gsw_status find_recipe(gsw_context *context, const char *name, gsw_problem *problem) {
     size_t length = strcspn(name, ":");
     for (size_t r = 0; r < sizeof recipes / sizeof recipes[0]; r++) {
@@ -323,13 +344,16 @@ static gsw_status find_recipe(gsw_context *context, const char *name, gsw_proble
         problem->recipe = &recipes[r];
         if (recipes[r].origin == RANDOM)
             return read_seed(context, name, &problem->seed);
-        GSW_REQUIRE(context, name[length] == '\0', "problem '%.80s': only random takes a seed",
-                    name);
+        if (strcmp(recipes[r].name, "ocean") == 0)
+            return read_land(context, name, &problem->model.land);
+        GSW_REQUIRE(context, name[length] == '\0',
+                    "problem '%.80s': only random takes a seed, and ocean a share of land", name);
         return GSW_SUCCESS;
     }
     return gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT,
                     "problem '%.80s' is not known; there are poisson, anisotropic, convection, "
-                    "lognormal, hpcg, helmholtz19, star13, box33 and random:SEED",
+                    "lognormal, hpcg, helmholtz19, star13, box33, ocean, reservoir, channel, "
+                    "obstacles, globe and random:SEED",
                     name);
 }
 
@@ -432,6 +456,7 @@ int gsw_problem_symmetric(const gsw_problem *problem) {
 void gsw_problem_destroy(gsw_problem *problem) {
     if (problem == NULL)
         return;
+    gsw_model_free(&problem->model);
     free(problem->storage);
     free(problem);
 }

@@ -825,8 +825,9 @@ static void call_krylov_many(world *w) {
 /* ---- Problems and texts --------------------------------------------------------------------- */
 
 static const char *const problems[] = {
-    "poisson", "anisotropic", "convection", "lognormal", "hpcg", "helmholtz19", "star13",
-    "box33",   "random:7",    "random",     "poisson:1", "",     "random:-1",   NULL};
+    "poisson", "anisotropic", "convection", "lognormal", "hpcg",     "helmholtz19", "star13",
+    "box33",   "random:7",    "random",     "poisson:1", "",         "random:-1",   NULL,
+    "ocean",   "ocean:0.7",   "ocean:7",    "reservoir", "obstacles"};
 
 static void call_problem(world *w) {
     gsw_context *context = any_context(w);

@@ -180,6 +180,13 @@ static int load_problem(const cli_options *options, gsw_context *context, cli_in
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, CLI_FROM_OPTION);
     input->matrix = *gsw_problem_matrix(input->problem);
+    const gsw_grid *grid = &input->matrix.grid;
+    input->active_points = grid->nx * grid->ny * grid->nz;
+    for (int64_t i = input->active_points - 1; input->matrix.active != NULL && i >= 0; i--)
+        input->active_points -= input->matrix.active[i] == 0;
+    /* Rows of inactive points are the identity's. Several processes and rivals take no mask. */
+    if (cli_processes() > 1 || options->whole_solve)
+        input->matrix.active = NULL;
     return CLI_OK;
 }
 
@@ -357,8 +364,13 @@ static int take_mask(const cli_options *options, const cli_mask *mask, cli_input
                          "values are active",
                          mask->name, (long long)mask->count, (long long)input->rows,
                          (long long)mask->active_count);
+    const uint8_t *own = input->matrix.active; /* of a problem */
     input->matrix.active = mask->active;
     input->active_points = mask->active_count;
+    for (int64_t i = 0; own != NULL && i < mask->count; i++) {
+        input->active_points -= mask->active[i] != 0 && own[i] == 0;
+        mask->active[i] = mask->active[i] != 0 && own[i] != 0;
+    }
     return check_shape(options, mask, &input->matrix.grid);
 }
 
@@ -376,7 +388,8 @@ int cli_load(const cli_options *options, gsw_context *context, cli_input *input)
     const int64_t points = grid->nx * grid->ny * grid->nz;
     if (input->embedding == NULL)
         input->rows = points;
-    input->active_points = input->rows;
+    if (options->problem == NULL)
+        input->active_points = input->rows;
     if (code == CLI_OK && options->mask != NULL && input->embedding == NULL)
         code = take_mask(options, &mask, input);
     if (code != CLI_OK) {
@@ -420,8 +433,8 @@ static int64_t count_csr(const gsw_csr *csr, gsw_part part) {
     return count;
 }
 
-static int64_t remaining(int64_t extent, int64_t offset) {
-    int64_t left = extent - (offset < 0 ? -offset : offset);
+static int64_t remaining(int64_t extent, int64_t offset, int periodic) {
+    int64_t left = periodic ? extent : extent - (offset < 0 ? -offset : offset);
     return left > 0 ? left : 0;
 }
 
@@ -429,12 +442,13 @@ int64_t cli_count_entries(const gsw_matrix *matrix, gsw_part part) {
     if (matrix->format == GSW_FORMAT_CSR)
         return count_csr(&matrix->csr, part);
     const gsw_stencil *stencil = &matrix->stencil;
+    const gsw_grid *grid = &matrix->grid;
     int64_t count = 0;
     for (int32_t e = 0; e < stencil->count; e++)
         if (in_part(stencil->center, e, part))
-            count += remaining(matrix->grid.nx, stencil->offsets[e].dx) *
-                     remaining(matrix->grid.ny, stencil->offsets[e].dy) *
-                     remaining(matrix->grid.nz, stencil->offsets[e].dz);
+            count += remaining(grid->nx, stencil->offsets[e].dx, grid->periodic & GSW_PERIODIC_X) *
+                     remaining(grid->ny, stencil->offsets[e].dy, grid->periodic & GSW_PERIODIC_Y) *
+                     remaining(grid->nz, stencil->offsets[e].dz, grid->periodic & GSW_PERIODIC_Z);
     return count;
 }
 

@@ -1,6 +1,7 @@
 /* npy.c: see npy.h. The format is that of NEP 1 (NumPy): a magic number, a version, the length of
  * the header, the header, which is a dictionary in Python's syntax, and the values. */
 #include "npy.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,4 +76,16 @@ const char *cli_parse_npy(const char *bytes, size_t size, bool real, cli_npy *ar
     array->fortran = order == NULL || strncmp(order, "False", 5) != 0;
     array->values = bytes + begin + length;
     return parse_shape(value_of(header, "'shape'"), size - begin - length, array);
+}
+
+void cli_npy_header(const gsw_grid *grid, char header[CLI_NPY_HEADER]) {
+    char text[CLI_NPY_HEADER];
+    const int length =
+        snprintf(text, sizeof text,
+                 "{'descr': '|b1', 'fortran_order': False, 'shape': (%lld, %lld, %lld), }",
+                 (long long)grid->nz, (long long)grid->ny, (long long)grid->nx);
+    memset(header, ' ', CLI_NPY_HEADER - 1);
+    header[CLI_NPY_HEADER - 1] = '\n';
+    memcpy(header, MAGIC "\x01\x00\x76\x00", MAGIC_SIZE + 4);
+    memcpy(header + MAGIC_SIZE + 4, text, (size_t)length);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <gridsweep/grid.h>
 
 #define CLI_NPY_AXES 3
 
@@ -24,5 +25,9 @@ bool cli_is_npy(const char *bytes, size_t size);
 /* Fills *array from such a file: of float64 or float32 if `real`, else of bool or uint8. Returns
  * NULL, or why it cannot be read. */
 const char *cli_parse_npy(const char *bytes, size_t size, bool real, cli_npy *array);
+
+/* How a file begins with a mask of bool, of shape (nz, ny, nx), in version 1. */
+#define CLI_NPY_HEADER 128
+void cli_npy_header(const gsw_grid *grid, char header[CLI_NPY_HEADER]);
 
 #endif

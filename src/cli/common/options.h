@@ -42,7 +42,7 @@ typedef struct cli_options {
     bool given[CLI_OPTIONS_MAX]; /* by cli_option_id */
     const char *file;
     const char *problem, *stencil, *grid, *periodic, *rhs, *x0, *mask, *coordinates, *preconds;
-    const char *out, *json, *out_l, *out_u;
+    const char *out, *out_mask, *json, *out_l, *out_u;
     const char *sizes, *parts, *precisions, *algorithms, *thread_list;
     const char *compare, *ablation, *caches, *boxes, *heights;
     int method, precond, norm, eisenstat, nullspace, factor_precision, part, algorithm, backend;

@@ -144,6 +144,7 @@ static bool same_output(const destination *a, const destination *b) {
 
 int cli_check_outputs(const cli_options *options) {
     destination outputs[] = {{.option = "out", .path = options->out},
+                             {.option = "out-mask", .path = options->out_mask},
                              {.option = "json", .path = options->json},
                              {.option = "out-l", .path = options->out_l},
                              {.option = "out-u", .path = options->out_u}};

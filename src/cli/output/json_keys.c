@@ -37,7 +37,7 @@ const cli_json_key cli_json_keys[] = {
      "Axes whose ends are neighbours, such as 'xy'; '' where there is none."},
     {"stencil", "string", GRIDS, "Name of the stencil; 'custom' for a stencil without a name."},
     {"active_points", "integer >= 0", CLI_FACTOR | CLI_SPTRSV | CLI_SOLVE,
-     "Points that take part: those of --mask, without it all. Unit: points."},
+     "Points that take part: those of --mask or of the problem, else all. Unit: points."},
     {"part", "'lower' 'upper' 'both' 'symgs'", SWEEPS | CLI_SPTRSV,
      "What is solved with: one triangular part, both parts one after the other (an ILU(0) apply), "
      "or a step of symmetric Gauss-Seidel."},

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "common/gzip.h"
+#include "common/npy.h"
 #include "output.h"
 #include "result.h"
 
@@ -22,7 +23,8 @@ FILE *cli_human(const cli_options *options) {
     if (options->quiet)
         return NULL;
     return cli_is_stdout(options->out) || cli_is_stdout(options->json) ||
-                   cli_is_stdout(options->out_l) || cli_is_stdout(options->out_u)
+                   cli_is_stdout(options->out_mask) || cli_is_stdout(options->out_l) ||
+                   cli_is_stdout(options->out_u)
                ? stderr
                : stdout;
 }
@@ -185,6 +187,23 @@ static void write_json(sink *to, const cJSON *json) {
     cJSON_free(text);
 }
 
+/* All points are active where there is no mask. */
+static void write_mask(sink *to, const gsw_matrix *matrix) {
+    const gsw_grid *g = &matrix->grid;
+    const size_t plane = (size_t)(g->nx * g->ny);
+    char header[CLI_NPY_HEADER], *ones = malloc(plane);
+    cli_npy_header(g, header);
+    if (ones == NULL)
+        to->problem = ENOMEM;
+    else if (write_bytes(to, header, CLI_NPY_HEADER) == 0)
+        memset(ones, 1, plane);
+    for (int64_t z = 0; z < g->nz && to->problem == 0; z++)
+        (void)write_bytes(
+            to, matrix->active != NULL ? (const char *)matrix->active + (size_t)z * plane : ones,
+            plane);
+    free(ones);
+}
+
 static int write_content(const cli_options *options, const char *path, int descriptor,
                          const cli_content *what) {
     const bool gzip = cli_names_gzip(path);
@@ -194,6 +213,8 @@ static int write_content(const cli_options *options, const char *path, int descr
         to.problem = errno;
     else if (what->json != NULL)
         write_json(&to, what->json);
+    else if (what->mask != NULL)
+        write_mask(&to, what->mask);
     else if (what->csr != NULL)
         status =
             gsw_mm_print_matrix(what->context, path, write_bytes, &to, what->csr, what->comment);

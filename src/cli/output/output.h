@@ -48,10 +48,11 @@ typedef struct cli_outputs {
     int count;
 } cli_outputs;
 
-/* What is to be written: the one of json, values and csr that is not NULL. The last two come with a
- * comment, and the context writes them. */
+/* What is to be written: the one of json, mask, values and csr that is not NULL. The last two come
+ * with a comment, and the context writes them. The mask is that of a matrix, in a file of NumPy. */
 typedef struct cli_content {
     const cJSON *json;
+    const gsw_matrix *mask;
     const double *values;
     int64_t count;
     const gsw_csr *csr;

@@ -105,6 +105,7 @@ int bench_make_problem(const cli_options *options, const bench_plan *plan, const
     made->tolerance = task->tolerance;
     made->rows = system->rows;
     made->host = *gsw_problem_matrix(system->problem);
+    made->host.active = NULL; /* rows of inactive points are the identity's */
     made->exact = made->host;
     made->entries = cli_count_entries(&made->host, GSW_FULL);
     int code = bench_make_vectors(options, made);

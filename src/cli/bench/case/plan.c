@@ -31,7 +31,7 @@ static int parse_threads(const cli_options *options, const char *single, bench_l
 
 /* The stencil of a model problem, found on a small grid; on flat grids it can be another. */
 static int take_problem(const cli_options *options, bench_plan *plan) {
-    const gsw_grid grid = {2, 2, 2};
+    const gsw_grid grid = {3, 3, 3}; /* so many points have periodic axes */
     gsw_problem *problem = NULL;
     if (options->stencil != NULL)
         return cli_usage(options, "--stencil is for random matrices, not for --problem");
@@ -40,9 +40,12 @@ static int take_problem(const cli_options *options, bench_plan *plan) {
                          "--problem: '%s' is not the name of a problem such as hpcg or random:2; "
                          "its grids go to --size",
                          options->problem);
+    const int32_t periodic = gsw_problem_matrix(problem)->grid.periodic;
     plan->stencil[plan->stencils++] = gsw_problem_matrix(problem)->stencil;
     gsw_problem_destroy(problem);
-    return CLI_OK;
+    return periodic ? cli_usage(options, "--problem: '%s' is periodic: it is for --whole-solve",
+                                options->problem)
+                    : CLI_OK;
 }
 
 static int parse_stencils(const cli_options *options, const char *list, bench_plan *plan) {
