@@ -39,7 +39,7 @@ struct gsw_solver {
     gsw_stencil stencil;                 /* of the user's matrix, */
     gsw_format format;                   /* and its format */
     int is_periodic;
-    gsw_solver_options wanted;           /* without its pointers */
+    gsw_solver_options wanted; /* without its pointers */
     gsw_multigrid_options multigrid;
     gsw_factor_options factor;
     gsw_krylov_options krylov;
