@@ -28,10 +28,11 @@ static double smooth_noise(uint64_t seed, int64_t width, int64_t x, int64_t y) {
     return gsw_lerp(side[0], side[1], u);
 }
 
-/* Noise of `width` and of its halves, each smaller than the one before; in (-2.3, 2.3). */
-static double fractal_noise(uint64_t seed, int64_t width, int64_t x, int64_t y) {
+/* Noise of `width` and of its halves down to `least`, each smaller than the one before; in
+ * (-2.3, 2.3). */
+static double fractal_noise(uint64_t seed, int64_t width, int64_t least, int64_t x, int64_t y) {
     double sum = 0.0, size = 1.0;
-    for (; width > 0; width /= 2) {
+    for (; width >= least; width /= 2) {
         sum += size * smooth_noise(seed++, width, x, y);
         size *= 0.55;
     }
@@ -79,10 +80,11 @@ static double sea_level(const gsw_model *m, const double *heights, int64_t count
     return high;
 }
 
-/* A height in place of a permeability, for plane 0 alone. */
+/* A height in place of a permeability, for plane 0 alone. A sea floor has no pits of one cell. */
 static int make_land(const gsw_grid *g, const int64_t at[3], double *k) {
+    const int64_t width = ((g->nx > g->ny ? g->nx : g->ny) + 2) / 3;
     if (at[2] == 0)
-        *k = fractal_noise(11, ((g->nx > g->ny ? g->nx : g->ny) + 2) / 3, at[0], at[1]);
+        *k = fractal_noise(11, width, g->nz > 1 ? 2 : 1, at[0], at[1]);
     return 1;
 }
 
@@ -120,7 +122,7 @@ static int make_rock(const gsw_grid *g, const int64_t at[3], double *k) {
     const double w = ((double)z + 0.5) / (double)g->nz;
     const int64_t layer = (z + (u + 0.1 * v > 0.5 ? 3 * thick / 2 : 0)) / thick;
     const uint64_t seed = 100 + 20 * (uint64_t)layer;
-    *k = power(4.6 * gsw_random_value(3, layer, 0) + fractal_noise(seed, width, x, y));
+    *k = power(4.6 * gsw_random_value(3, layer, 0) + fractal_noise(seed, width, 1, x, y));
     const int pinched = layer % 2 == 1 && smooth_noise(seed + 19, 2 * width, x, y) > 0.15;
     return !pinched && u + 0.15 * v + 0.1 * w < 1.0;
 }
