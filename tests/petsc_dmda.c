@@ -7,8 +7,10 @@
  * -problem random      as many rows with random couplings: no grid
  * -problem box         27-point, symmetric
  * -zeros               the matrix stores 27 entries a row; those that the problem lacks are zeros
+ * -periodic AXES       axes whose ends are neighbours, such as xy (poisson, neumann and box)
  * -plain               the matrix forgets the DMDA. Its rows are in natural order where the DMDA
- * has one process along x and y -da_grid_x N -da_grid_y N -da_grid_z N   the grid (32 x 32 x 32)
+ *                      has one process along x and y
+ * -da_grid_x N -da_grid_y N -da_grid_z N   the grid (32 x 32 x 32)
  * -second_solve        changes the values, not the pattern, and solves again
  * -second_problem NAME which values the second solve takes (those of -problem, changed)
  * -repeats N           applies the factors N times more after the solve, for the timing
@@ -19,6 +21,7 @@
  * All other options are PETSc's own. For each solve it prints
  *     solve K: iterations I reason R error E
  * and at the end how often MatSolve ran and how long one took on the slowest process. */
+#include <string.h>
 #include <petscdmda.h>
 #include <petscksp.h>
 #include <petsctime.h>
@@ -27,6 +30,13 @@ typedef enum problem { POISSON, CONVECTION, ZERO_PIVOT, NEUMANN, RANDOM, BOX, PR
 
 static const char *const problems[PROBLEMS] = {"poisson", "convection", "zero_pivot",
                                                "neumann", "random",     "box"};
+
+/* Whether the grid has the point; -periodic AXES goes on at the other end, as a DMDA does. */
+static PetscBool is_point(const DMDALocalInfo *grid, MatStencil at) {
+    return (PetscBool)((grid->bx == DM_BOUNDARY_PERIODIC || (at.i >= 0 && at.i < grid->mx)) &&
+                       (grid->by == DM_BOUNDARY_PERIODIC || (at.j >= 0 && at.j < grid->my)) &&
+                       (grid->bz == DM_BOUNDARY_PERIODIC || (at.k >= 0 && at.k < grid->mz)));
+}
 
 /* The 7-point row at (x, y, z); `variation` gives the second solve other values. */
 static PetscErrorCode set_row(Mat matrix, const DMDALocalInfo *grid, problem kind,
@@ -51,8 +61,7 @@ static PetscErrorCode set_row(Mat matrix, const DMDALocalInfo *grid, problem kin
         column.i += directions[k][0];
         column.j += directions[k][1];
         column.k += directions[k][2];
-        if (column.i < 0 || column.j < 0 || column.k < 0 || column.i >= grid->mx ||
-            column.j >= grid->my || column.k >= grid->mz)
+        if (!is_point(grid, column))
             continue;
         columns[count] = column;
         values[count++] = value;
@@ -77,8 +86,7 @@ static PetscErrorCode set_box_row(Mat matrix, const DMDALocalInfo *grid, PetscRe
         column.i += k % 3 - 1;
         column.j += k / 3 % 3 - 1;
         column.k += k / 9 - 1;
-        if (column.i < 0 || column.j < 0 || column.k < 0 || column.i >= grid->mx ||
-            column.j >= grid->my || column.k >= grid->mz)
+        if (!is_point(grid, column))
             continue;
         columns[count] = column;
         values[count++] = k == 13 ? 26 + variation : -1;
@@ -305,6 +313,8 @@ int main(int argc, char **argv) {
     DM dm;
     Mat matrix;
     KSP ksp;
+    char axes[8] = "";
+    DMBoundaryType ends[3];
     PetscInt kind = POISSON, second_kind, repeats = 0, samples = 0;
     PetscBool second = PETSC_FALSE, forget = PETSC_FALSE, plain = PETSC_FALSE, zeros = PETSC_FALSE;
     PetscFunctionBeginUser;
@@ -321,7 +331,11 @@ int main(int argc, char **argv) {
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-plain", &plain, NULL));
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-zeros", &zeros, NULL));
 
-    PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE,
+    PetscCall(PetscOptionsGetString(NULL, NULL, "-periodic", axes, sizeof axes, NULL));
+    for (int axis = 0; axis < 3; axis++)
+        ends[axis] = strchr(axes, "xyz"[axis]) ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_NONE;
+
+    PetscCall(DMDACreate3d(PETSC_COMM_WORLD, ends[0], ends[1], ends[2],
                            kind == BOX || zeros ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 32, 32, 32,
                            PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &dm));
     PetscCall(DMSetFromOptions(dm));

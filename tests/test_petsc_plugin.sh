@@ -223,6 +223,14 @@ says out 'smoother gs, f64' 'smoother symgs, f64'
 within 12 "zeros that become couplings" -ksp_type cg -zeros -second_solve -second_problem box \
     -ksp_view
 says out "mg, grid $grid, stencil D3N7" "mg, grid $grid, stencil D3N27"
+for axes in x yz xyz; do
+    within 12 "a DMDA that is periodic along $axes" -problem neumann -ksp_type cg -periodic $axes \
+        -second_solve -ksp_view
+    says out "mg, grid $grid, periodic $axes, stencil D3N7" '^solve 2: .* CONVERGED_RTOL'
+done
+within 12 "a periodic DMDA, 27 points" -problem box -ksp_type cg -periodic xy -ksp_view
+says out "mg, grid $grid, periodic xy, stencil D3N27"
+within 80 "a periodic DMDA, ILU(0) of the box" -ksp_type cg -pc_gridsweep_type ilu -periodic xy
 within 12 "a grid that is no cube" -ksp_type cg -da_grid_x 33 -da_grid_y 9 -da_grid_z 50 -ksp_view
 says out 'mg, grid 33x9x50, stencil D3N7'
 
@@ -287,6 +295,11 @@ run 2 -dll_prepend "$plugin" -pc_type bjacobi -sub_pc_type gridsweep -ksp_type c
 report $? 'multigrid in the blocks of 2 processes'
 says out '^solve 1: .* CONVERGED_RTOL'
 says out "mg, grid ${extent}x${extent}x$((extent / 2)), stencil D3N7"
+
+run 2 -dll_prepend "$plugin" -da_processors_z 2 -periodic xy -pc_type bjacobi -sub_pc_type gridsweep \
+    -ksp_type cg -ksp_view
+report $? 'a periodic DMDA on 2 processes'
+says out '^solve 1: .* CONVERGED_RTOL' "grid ${extent}x${extent}x$((extent / 2)), periodic xy, stencil"
 
 # ---- Nothing is left ------------------------------------------------------------------------------
 

@@ -234,18 +234,17 @@ static PetscErrorCode get_info(Mat factor, MatInfoType which, MatInfo *info) {
 
 static PetscErrorCode view(Mat factor, PetscViewer viewer) {
     factor_data *data;
+    char text[GSW_PETSC_DESCRIPTION];
     PetscBool ascii;
     PetscFunctionBegin;
     PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
     PetscCall(get_data(factor, &data));
     if (!ascii || !data->place.context)
         PetscFunctionReturn(0);
-    PetscCall(PetscViewerASCIIPrintf(
-        viewer, "gridsweep %s: %s, grid %lldx%lldx%lld, stencil %s, factor %s\n", gsw_version(),
-        gsw_factor_kind_name(data->options.kind), (long long)data->place.grid.nx,
-        (long long)data->place.grid.ny, (long long)data->place.grid.nz,
-        gsw_stencil_name(&data->place.stencil),
-        data->options.factor_type == GSW_F32 ? "f32" : "f64"));
+    gsw_petsc_describe(&data->place, text, sizeof text);
+    PetscCall(PetscViewerASCIIPrintf(viewer, "gridsweep %s: %s, %s, factor %s\n", gsw_version(),
+                                     gsw_factor_kind_name(data->options.kind), text,
+                                     data->options.factor_type == GSW_F32 ? "f32" : "f64"));
     PetscCall(gsw_petsc_place_view(&data->place, viewer));
     PetscFunctionReturn(0);
 }

@@ -190,6 +190,7 @@ static PetscErrorCode apply_transpose(PC pc, Vec b, Vec x) {
 }
 
 static PetscErrorCode view(PC pc, PetscViewer viewer) {
+    char text[GSW_PETSC_DESCRIPTION];
     pc_data *data;
     PetscBool ascii;
     PetscFunctionBegin;
@@ -197,10 +198,8 @@ static PetscErrorCode view(PC pc, PetscViewer viewer) {
     PetscCall(get_data(pc, &data));
     if (!ascii || !data->made.preconditioner)
         PetscFunctionReturn(0);
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, grid %lldx%lldx%lld, stencil %s\n",
-                                     data->made.kind->name, (long long)data->place.grid.nx,
-                                     (long long)data->place.grid.ny, (long long)data->place.grid.nz,
-                                     gsw_stencil_name(&data->place.stencil)));
+    gsw_petsc_describe(&data->place, text, sizeof text);
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, %s\n", data->made.kind->name, text));
     if (data->distributed)
         PetscCall(gsw_petsc_distributed_view(data->distributed, data->made.factor.scope, viewer));
     PetscCall(gsw_petsc_kind_view(&data->made, viewer));

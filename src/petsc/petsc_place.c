@@ -254,7 +254,7 @@ static PetscErrorCode detect(gsw_petsc_place *place, Mat matrix, const gsw_grid 
         place->points = csr.rows;
         place->nonzeros = csr.nonzeros;
         place->grid = found.grid;
-        place->stencil = found.stencil;
+        gsw_matrix_near_stencil(&found, &place->stencil);
         place->strays = copy.rows > 0;
         /* On a GPU a larger stencil is cheaper than copies through the host. */
         csr.values = NULL;
@@ -367,6 +367,15 @@ PetscErrorCode gsw_petsc_apply(gsw_petsc_place *place, gsw_petsc_apply_fn apply,
 
 PetscErrorCode gsw_petsc_log_flops(const gsw_petsc_place *place, double flops) {
     return place->on_gpu ? PetscLogGpuFlops(flops) : PetscLogFlops(flops);
+}
+
+void gsw_petsc_describe(const gsw_petsc_place *place, char *text, size_t size) {
+    const gsw_grid *grid = &place->grid;
+    const int32_t p = grid->periodic;
+    snprintf(text, size, "grid %lldx%lldx%lld%s%s%s%s, stencil %s", (long long)grid->nx,
+             (long long)grid->ny, (long long)grid->nz, p ? ", periodic " : "",
+             p & GSW_PERIODIC_X ? "x" : "", p & GSW_PERIODIC_Y ? "y" : "",
+             p & GSW_PERIODIC_Z ? "z" : "", gsw_stencil_name(&place->stencil));
 }
 
 PetscErrorCode gsw_petsc_place_view(const gsw_petsc_place *place, PetscViewer viewer) {

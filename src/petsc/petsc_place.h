@@ -73,6 +73,10 @@ PetscErrorCode gsw_petsc_apply(gsw_petsc_place *place, gsw_petsc_apply_fn apply,
 /* Reports operations to PETSc's log, as those of the CPU or of the GPU. */
 PetscErrorCode gsw_petsc_log_flops(const gsw_petsc_place *place, double flops);
 
+/* Writes "grid NXxNYxNZ, periodic xy, stencil NAME"; GSW_PETSC_DESCRIPTION bytes hold it. */
+enum { GSW_PETSC_DESCRIPTION = 160 };
+void gsw_petsc_describe(const gsw_petsc_place *place, char *text, size_t size);
+
 /* Prints "backend cpu, threads 1, NAME". */
 PetscErrorCode gsw_petsc_place_view(const gsw_petsc_place *place, PetscViewer viewer);
 
