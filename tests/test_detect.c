@@ -379,6 +379,30 @@ TEST(periodic_grids_are_found) {
     assert_periodic(&recipe, 7);
 }
 
+/* Short axes, and rows that lack couplings, as a mask leaves them: where the grid says which axes
+ * are periodic, that is how it is read. */
+TEST(said_axes_are_periodic) {
+    static const gsw_grid grids[] = {{4, 3, 1}, {3, 4, 1},  {4, 5, 1}, {5, 4, 1},
+                                     {3, 3, 1}, {16, 3, 1}, {3, 4, 3}, {7, 4, 5}};
+    static const char *const names[] = {"D2N5", "D2N9"};
+    for (int g = 0; g < 8; g++)
+        for (int part = 0; part < 4; part++) { /* that many of four couplings are left out */
+            const char *const name = grids[g].nz > 1 ? "D3N7" : names[part % 2];
+            csr_recipe recipe = plain(grids[g], name);
+            gsw_grid extents = grids[g], grid;
+            gsw_stencil stencil;
+            keep_release(0);
+            gsw_csr csr = make_wrapped(&recipe, 3, NULL);
+            for (int64_t k = 0; k < csr.nonzeros; k++)
+                ((double *)(uintptr_t)csr.values)[k] = (k * 2654435761 >> 8) % 4 >= part;
+            extents.periodic = 3;
+            must(context, gsw_detect(context, &csr, &extents, &grid, &stencil));
+            ck_assert(grid.nx == extents.nx && grid.ny == extents.ny && grid.periodic == 3);
+            for (int32_t e = 0; e < stencil.count; e++)
+                ck_assert(abs(stencil.offsets[e].dx) <= 1 && abs(stencil.offsets[e].dy) <= 1);
+        }
+}
+
 /* Extents that name other periodic axes than the matrix has. */
 TEST(wrong_periodic_axes_are_refused) {
     csr_recipe recipe = plain((gsw_grid){9, 8, 7}, "D3N7");
@@ -909,7 +933,7 @@ int main(void) {
           flat_grids_have_plane_stencils, chains, diagonal_and_empty_matrices, missing_couplings,
           tiny_grids_are_explained, custom_stencils, given_extents_decide,
           given_extents_allow_long_offsets, bad_extents_are_refused, a_coupling_elsewhere_is_named,
-          a_coupling_around_the_boundary_is_named, periodic_grids_are_found,
+          a_coupling_around_the_boundary_is_named, periodic_grids_are_found, said_axes_are_periodic,
           wrong_periodic_axes_are_refused, long_periodic_axes_are_named,
           folded_periodic_grids_are_found, helical_grids_are_not_periodic, other_orders_are_named,
           small_grids_in_another_order_are_not_periodic, swapped_axes_are_found,

@@ -517,11 +517,13 @@ static void variant_components(const reading *r, int i, int v, int64_t d[3]) {
     d[2] = variant_z(r, i, v);
 }
 
-/* Wraps an offset along the axes along which it is too long. */
+/* Wraps an offset along the axes along which it is too long, or longer than the way around an axis
+ * that the grid says to be periodic. */
 static void take_around(const reading *r, int64_t d[3], wrapping *around) {
     const int64_t extent[3] = {r->grid.nx, r->grid.ny, r->grid.nz};
     for (int axis = 0; axis < 3; axis++)
-        if (llabs(d[axis]) > r->limit) {
+        if (r->grid.periodic >> axis & 1 ? 2 * llabs(d[axis]) > extent[axis]
+                                         : llabs(d[axis]) > r->limit) {
             around->axes |= 1 << axis;
             around->longest = llabs(d[axis]) > around->longest ? llabs(d[axis]) : around->longest;
             d[axis] -= d[axis] > 0 ? extent[axis] : -extent[axis];
@@ -542,12 +544,19 @@ static int is_seen(const search *s, const reading *r, const int64_t d[3]) {
     return 0;
 }
 
+static int is_near(const int64_t d[3]) {
+    return llabs(d[0]) <= INFERRED_REACH && llabs(d[1]) <= INFERRED_REACH &&
+           llabs(d[2]) <= INFERRED_REACH;
+}
+
 /* Whether all entries that a strict reading does not allow are couplings around the grid. Wrapped,
  * they must be offsets that also occur inside the grid. (If lines continue in the next line, their
  * offsets occur at the boundary alone.) A triangle of a matrix has half of the offsets, so the
  * mirror image counts as well. On a small grid any wrapped offset is short, so rows must hold at
- * least half of all offsets. *strict: notes what was seen. */
+ * least half of all offsets. Where the grid says which axes are periodic, short offsets are enough:
+ * masks thin rows out. *strict: notes what was seen. */
 static int is_periodic(const search *s, reading *strict, wrapping *around) {
+    const int said = strict->grid.periodic;
     reading r = *strict;
     *around = (wrapping){0};
     memset(r.allowed, 15, sizeof r.allowed);
@@ -562,19 +571,18 @@ static int is_periodic(const search *s, reading *strict, wrapping *around) {
             int64_t d[3];
             if (!(r.seen[i] >> v & 1))
                 continue;
-            if (r.allowed[i] >> v & 1) {
-                short_offsets++;
+            short_offsets += r.allowed[i] >> v & 1;
+            if (r.allowed[i] >> v & 1 && !said)
                 continue;
-            }
             variant_components(&r, i, v, d);
             take_around(&r, d, around);
-            if (!is_seen(s, &r, d))
+            if (said ? !is_near(d) : !is_seen(s, &r, d))
                 return 0;
         }
     int64_t entries = 0;
     for (int64_t k = 0; k < s->csr->nonzeros; k++)
         entries += !gsw_csr_is_zero(s->csr, k);
-    return around->axes != 0 && 2 * entries / s->csr->rows >= short_offsets;
+    return said || (around->axes != 0 && 2 * entries / s->csr->rows >= short_offsets);
 }
 
 /* Refuses an axis that is longer than a stencil reaches: s->reading does not allow the entry. */
@@ -595,14 +603,27 @@ static gsw_status refuse_long_axis(search *s, const wrapping *around) {
         axes[around->axes]);
 }
 
-/* The smallest named stencil that holds all offsets, else just these. */
+/* Whether no offset reaches half around a periodic axis. */
+static int fits_around(const gsw_grid *grid, const gsw_stencil *stencil) {
+    const int64_t extent[3] = {grid->nx, grid->ny, grid->nz};
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset o = stencil->offsets[e];
+        const int64_t reach[3] = {abs(o.dx), abs(o.dy), abs(o.dz)};
+        for (int axis = 0; axis < 3; axis++)
+            if ((grid->periodic >> axis & 1) && 2 * reach[axis] >= extent[axis])
+                return 0;
+    }
+    return 1;
+}
+
+/* The smallest named stencil that holds all offsets and fits the grid, else just these. */
 static gsw_status name_offsets(const search *s, const gsw_offset *offsets, int32_t count,
                                choice *c) {
     for (c->named = 0; c->named < GSW_NAMED_COUNT; c->named++) {
         int32_t held = 0;
         while (held < count && gsw_stencil_find(&s->named[c->named], offsets[held]) >= 0)
             held++;
-        if (held == count) {
+        if (held == count && fits_around(&c->grid, &s->named[c->named])) {
             c->stencil = s->named[c->named];
             return GSW_SUCCESS;
         }
@@ -698,13 +719,15 @@ static gsw_grid reversed(const gsw_grid *g) {
 }
 
 /* Whether the given grid is a shape in NumPy's order. Long offsets explain almost any matrix, so
- * the turned grid must explain this one with short ones. *fits: the turned grid. */
-static int is_turned(search *s, const gsw_grid *given, gsw_grid *fits) {
+ * the turned grid must explain this one with short ones, and with a smaller stencil than the given
+ * grid where that is periodic: `named` is its stencil. *fits: the turned grid. */
+static int is_turned(search *s, const gsw_grid *given, int named, gsw_grid *fits) {
     *fits = reversed(given);
     if (gsw_grid_is_same(given, fits))
         return 0;
     make_strict_reading(s, fits, &s->reading);
-    return !s->reading.ambiguous && read_entries(s, &s->reading).row < 0;
+    return !s->reading.ambiguous && read_entries(s, &s->reading).row < 0 &&
+           (named == GSW_NAMED_COUNT || smallest_named(s, &s->reading, 1) < named);
 }
 
 /* Reports an entry that s->reading leaves unexplained. */
@@ -786,13 +809,30 @@ static gsw_status infer_grid(search *s) {
 static int is_long(const gsw_stencil *stencil) {
     for (int32_t e = 0; e < stencil->count; e++) {
         const gsw_offset o = stencil->offsets[e];
-        if (abs(o.dx) > INFERRED_REACH || abs(o.dy) > INFERRED_REACH || abs(o.dz) > INFERRED_REACH)
+        if (!is_near((int64_t[3]){o.dx, o.dy, o.dz}))
             return 1;
     }
     return 0;
 }
 
+/* Takes a grid that says which axes are periodic. *fits = 0: the matrix has other couplings. */
+static gsw_status read_periodic_grid(search *s, const gsw_grid *extents, int *fits) {
+    wrapping around;
+    make_strict_reading(s, extents, &s->reading);
+    *fits = is_periodic(s, &s->reading, &around);
+    if (*fits && (around.axes & ~extents->periodic))
+        return gsw_fail(s->context, GSW_ERROR_NOT_A_GRID,
+                        "extents: the matrix has couplings around the grid along an axis that is "
+                        "not said to be periodic");
+    return *fits ? choose_periodic(s, &s->reading, &around, fits) : GSW_SUCCESS;
+}
+
 static gsw_status read_given_grid(search *s, const gsw_grid *extents) {
+    int fits = 0;
+    if (extents->periodic)
+        GSW_TRY(read_periodic_grid(s, extents, &fits));
+    if (fits)
+        return GSW_SUCCESS;
     make_reading(&s->set, extents, GSW_OFFSET_MAX, &s->reading);
     witness bad = read_entries(s, &s->reading);
     if (bad.row < 0)
@@ -800,30 +840,29 @@ static gsw_status read_given_grid(search *s, const gsw_grid *extents) {
     if (bad.row < 0 && !is_long(&s->best.stencil))
         return GSW_SUCCESS;
     const reading given = s->reading;
+    const choice with_long = s->best;
+    reading strict;
+    wrapping around;
+    make_strict_reading(s, extents, &strict);
+    const int periodic = !extents->periodic && is_periodic(s, &strict, &around);
+    if (periodic && around.longest <= GSW_OFFSET_MAX)
+        GSW_TRY(choose_periodic(s, &strict, &around, &fits));
     gsw_grid turned;
-    if (is_turned(s, extents, &turned))
+    if (is_turned(s, extents, fits ? s->best.named : GSW_NAMED_COUNT, &turned))
         return gsw_fail(s->context, GSW_ERROR_NOT_A_GRID,
                         "the matrix is no %lld x %lld x %lld grid, but a %lld x %lld x %lld grid: "
                         "give the extents as (nx, ny, nz), x fastest; a NumPy shape has the "
                         "reverse order",
                         (long long)extents->nx, (long long)extents->ny, (long long)extents->nz,
                         (long long)turned.nx, (long long)turned.ny, (long long)turned.nz);
-    reading strict;
-    wrapping around;
-    make_strict_reading(s, extents, &strict);
-    const int periodic = is_periodic(s, &strict, &around);
-    s->reading = periodic ? strict : given;
-    if (periodic && extents->periodic && (around.axes & ~extents->periodic))
-        return gsw_fail(s->context, GSW_ERROR_NOT_A_GRID,
-                        "extents: the matrix has couplings around the grid along an axis that is "
-                        "not said to be periodic");
-    int fits = 0;
-    if (periodic)
-        GSW_TRY(choose_periodic(s, &strict, &around, &fits));
-    if (fits || bad.row < 0)
+    s->reading = strict;
+    if (periodic && around.longest > GSW_OFFSET_MAX)
+        return refuse_long_axis(s, &around);
+    if (fits)
         return GSW_SUCCESS;
+    s->best = with_long;
     s->reading = given;
-    return refuse_coupling(s, bad, "given", "");
+    return bad.row < 0 ? GSW_SUCCESS : refuse_coupling(s, bad, "given", "");
 }
 
 /* Whether all values are 0: then the matrix has not been filled yet, and each entry counts. */

@@ -80,7 +80,7 @@ static gsw_status number(gsw_basins *s, const uint8_t *active, int64_t *parent) 
         if (root >= 0)
             s->size[s->basin[row]]++;
     }
-    return gsw_reserve_vector(s->context, s->points, &s->b);
+    return GSW_SUCCESS;
 }
 
 gsw_status gsw_basins_open(gsw_context *context, const gsw_matrix *matrix, gsw_basins *s) {
@@ -97,6 +97,7 @@ gsw_status gsw_basins_open(gsw_context *context, const gsw_matrix *matrix, gsw_b
                  cleanup);
     for (int64_t row = 0; row < s->points; row++)
         ((int64_t *)parent)[row] = row;
+    GSW_TRY_GOTO(gsw_reserve_vector(context, s->points, &s->b), cleanup);
     join_all(matrix, active, parent);
     status = number(s, active, parent);
 

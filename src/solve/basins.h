@@ -12,10 +12,11 @@ typedef struct gsw_basins {
     gsw_grid grid;
     int64_t points, count; /* of the grid; basins */
     /* Where there are several, else NULL. On the host: the basin of a point, or -1; and of a basin
-     * its points and the first one. `b`: a vector in the backend's memory. */
+     * its points and the first one. */
     int32_t *basin;
     int64_t *size, *first;
-    double *values, *b;
+    double *values;
+    double *b; /* where there is a mask: a vector in the backend's memory */
 } gsw_basins;
 
 /* What b has along the null vectors. */

@@ -409,10 +409,15 @@ static gsw_status deny(gsw_solver *s, gsw_status status) {
 /* Of a singular matrix: whether what b has along the null vectors may stay. */
 static gsw_status check_fit(gsw_solver *s, const double *b, const gsw_unfit *unfit) {
     gsw_solver_report *report = &s->report;
+    const int64_t points = gsw_matrix_own_points(&s->matrix);
     double square, size;
     char where[GSW_BASIN_TEXT];
-    GSW_TRY(
-        s->context->ops->vector->dot(s->context, gsw_matrix_own_points(&s->matrix), b, b, &square));
+    if (s->matrix.active != NULL) { /* b may be NaN elsewhere */
+        GSW_TRY(s->context->ops->mask->select(s->context, GSW_F64, points, s->matrix.active, b,
+                                              NULL, s->basins.b));
+        b = s->basins.b;
+    }
+    GSW_TRY(s->context->ops->vector->dot(s->context, points, b, b, &square));
     size = sqrt(square);
     report->residual =
         hypot(report->residual * sqrt(fmax(1 - unfit->share * unfit->share, 0)), unfit->share);
