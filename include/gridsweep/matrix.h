@@ -172,9 +172,9 @@ gsw_status gsw_matrix_validate(gsw_context *context, const gsw_matrix *matrix);
  *
  * Couplings around the grid are found whether `extents` is given or not: *grid says which axes are
  * periodic, and the stencil is that of the other couplings. A periodic axis has at most
- * GSW_OFFSET_MAX + 1 points. If `extents` says which axes are periodic, there must be no others, and
- * the matrix is read so even where axes are short or rows lack couplings.
- * Errors: INVALID_ARGUMENT; OUT_OF_MEMORY; NOT_A_GRID with an offending row and its coupling in the
+ * GSW_OFFSET_MAX + 1 points. If `extents` says which axes are periodic, there must be no others,
+ * and the matrix is read so even where axes are short or rows lack couplings. Errors:
+ * INVALID_ARGUMENT; OUT_OF_MEMORY; NOT_A_GRID with an offending row and its coupling in the
  * message. The message also says if the rows are in another order, or rows are missing; this check
  * takes a few more passes. */
 GSW_API
