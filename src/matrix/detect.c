@@ -501,8 +501,7 @@ static gsw_status visit_grids(search *s, gsw_status (*visit)(search *s, const gs
     return GSW_SUCCESS;
 }
 
-/* ---- periodic grids, and matrices that no grid explains
- * -------------------------------------------------------------
+/* ---- periodic grids, and matrices that no grid explains ---------------------------------------
  */
 
 /* The couplings around a periodic grid. */
@@ -603,16 +602,20 @@ static gsw_status refuse_long_axis(search *s, const wrapping *around) {
         axes[around->axes]);
 }
 
-/* Whether no offset reaches half around a periodic axis. */
-static int fits_around(const gsw_grid *grid, const gsw_stencil *stencil) {
+/* Whether an offset reaches less than half around each of some axes. */
+static int fits_around(const gsw_grid *grid, int axes, gsw_offset o) {
     const int64_t extent[3] = {grid->nx, grid->ny, grid->nz};
-    for (int32_t e = 0; e < stencil->count; e++) {
-        const gsw_offset o = stencil->offsets[e];
-        const int64_t reach[3] = {abs(o.dx), abs(o.dy), abs(o.dz)};
-        for (int axis = 0; axis < 3; axis++)
-            if ((grid->periodic >> axis & 1) && 2 * reach[axis] >= extent[axis])
-                return 0;
-    }
+    const int64_t reach[3] = {abs(o.dx), abs(o.dy), abs(o.dz)};
+    for (int axis = 0; axis < 3; axis++)
+        if ((axes >> axis & 1) && 2 * reach[axis] >= extent[axis])
+            return 0;
+    return 1;
+}
+
+static int stencil_fits_around(const gsw_grid *grid, const gsw_stencil *stencil) {
+    for (int32_t e = 0; e < stencil->count; e++)
+        if (!fits_around(grid, grid->periodic, stencil->offsets[e]))
+            return 0;
     return 1;
 }
 
@@ -623,7 +626,7 @@ static gsw_status name_offsets(const search *s, const gsw_offset *offsets, int32
         int32_t held = 0;
         while (held < count && gsw_stencil_find(&s->named[c->named], offsets[held]) >= 0)
             held++;
-        if (held == count && fits_around(&c->grid, &s->named[c->named])) {
+        if (held == count && stencil_fits_around(&c->grid, &s->named[c->named])) {
             c->stencil = s->named[c->named];
             return GSW_SUCCESS;
         }
@@ -634,7 +637,6 @@ static gsw_status name_offsets(const search *s, const gsw_offset *offsets, int32
 /* Takes the periodic grid of a reading whose other entries lead around it. Its stencil is the near
  * one. *fits = 0: an axis has too few points for that. */
 static gsw_status choose_periodic(search *s, const reading *r, const wrapping *around, int *fits) {
-    const int64_t extent[3] = {r->grid.nx, r->grid.ny, r->grid.nz};
     gsw_offset offsets[GSW_STENCIL_MAX] = {{0, 0, 0}};
     int32_t count = 1;
     *fits = 1;
@@ -647,9 +649,8 @@ static gsw_status choose_periodic(search *s, const reading *r, const wrapping *a
                 continue;
             variant_components(r, i, v, d);
             take_around(r, d, &ignored);
-            for (int axis = 0; axis < 3; axis++)
-                *fits = *fits && (!(around->axes >> axis & 1) || 2 * llabs(d[axis]) < extent[axis]);
             const gsw_offset o = {(int32_t)d[0], (int32_t)d[1], (int32_t)d[2]};
+            *fits = *fits && fits_around(&r->grid, around->axes, o);
             while (k < count &&
                    (offsets[k].dx != o.dx || offsets[k].dy != o.dy || offsets[k].dz != o.dz))
                 k++;

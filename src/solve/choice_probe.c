@@ -46,6 +46,15 @@ fail:
     return status;
 }
 
+gsw_status gsw_probe_join_around(gsw_context *context, const gsw_matrix *matrix,
+                                 gsw_probe_matrix *taken) {
+    taken->view.grid.periodic = matrix->grid.periodic;
+    return taken->block != NULL && taken->around.block != NULL
+               ? context->ops->wrap->move(context, &taken->around.wraps,
+                                          (double *const *)(uintptr_t)taken->values, 0)
+               : GSW_SUCCESS;
+}
+
 void gsw_probe_release(gsw_context *context, gsw_probe_matrix *taken) {
     gsw_wrapped_close(context, &taken->around);
     gsw_unreserve(context, taken->block);

@@ -18,6 +18,9 @@ typedef struct gsw_probe_matrix {
 
 /* Needs the backend's multigrid operations. Errors: OVERFLOW, OUT_OF_MEMORY, NOT_A_GRID. */
 gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_probe_matrix *taken);
+/* Puts the couplings around the grid back among the arrays of a copy, and the view says so. */
+gsw_status gsw_probe_join_around(gsw_context *context, const gsw_matrix *matrix,
+                                 gsw_probe_matrix *taken);
 void gsw_probe_release(gsw_context *context, gsw_probe_matrix *taken);
 
 /* An error e of the guess 0, in the backend's memory. */

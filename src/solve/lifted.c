@@ -23,11 +23,7 @@ static gsw_status find(gsw_lifted *l, const gsw_matrix *matrix) {
     GSW_TRY(gsw_reserve_counted(context, (size_t)l->points, 1, &bytes, (void **)&l->left));
     GSW_TRY(gsw_probe_take(context, &all, &taken));
     taken.view.active = matrix->active;
-    taken.view.grid.periodic = matrix->grid.periodic;
-    gsw_status status = GSW_SUCCESS;
-    if (taken.block != NULL && taken.around.block != NULL)
-        status = context->ops->wrap->move(context, &taken.around.wraps,
-                                          (double *const *)(uintptr_t)taken.values, 0);
+    gsw_status status = gsw_probe_join_around(context, matrix, &taken);
     if (status == GSW_SUCCESS)
         status = context->ops->mask->find_fixed(context, &taken.view, l->left, counts);
     gsw_probe_release(context, &taken);

@@ -43,11 +43,7 @@ static gsw_status take_arrays(gsw_context *context, const gsw_matrix *matrix,
     all.active = NULL;
     GSW_TRY(gsw_probe_take(context, &all, taken));
     taken->view.active = matrix->active;
-    taken->view.grid.periodic = matrix->grid.periodic;
-    return taken->block != NULL && taken->around.block != NULL
-               ? context->ops->wrap->move(context, &taken->around.wraps,
-                                          (double *const *)(uintptr_t)taken->values, 0)
-               : GSW_SUCCESS;
+    return gsw_probe_join_around(context, matrix, taken);
 }
 
 gsw_status gsw_shortened_take(gsw_context *context, const gsw_matrix *matrix,

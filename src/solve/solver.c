@@ -257,11 +257,10 @@ static void forget_solve(gsw_solver *s) {
         (void)snprintf(fixed, sizeof fixed,
                        "; %lld rows fixed by a large diagonal: the others converge by themselves",
                        (long long)(s->lifted.alone + s->lifted.large));
-    if (s->is_periodic && s->candidate.factor != NULL)
-        (void)snprintf(report->reason, sizeof report->reason,
-                       "%.94s; without couplings around the grid%.61s", s->choice.text, fixed);
-    else
-        (void)snprintf(report->reason, sizeof report->reason, "%.94s%s", s->choice.text, fixed);
+    const int leaves_out = s->is_periodic && s->candidate.factor != NULL;
+    (void)snprintf(report->reason, sizeof report->reason, "%.94s%s%.*s", s->choice.text,
+                   leaves_out ? "; without couplings around the grid" : "", leaves_out ? 61 : 95,
+                   fixed);
 }
 
 /* Adds an attempt's result. */
