@@ -147,7 +147,7 @@ static gsw_grid draw_grid(uint64_t *random) {
     /* A CPU uses several threads on larger grids only. */
     const int large = draw(random, wanted.backend == GSW_BACKEND_CPU ? 2 : 25) == 0;
     const int64_t most = large ? 40000 : 4000;
-    gsw_grid g;
+    gsw_grid g = {0};
     do {
         g.nx = extents[draw(random, EXTENTS)];
         g.ny = extents[draw(random, EXTENTS)];

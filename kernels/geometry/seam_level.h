@@ -298,7 +298,7 @@ GSW_HD gsw_seam_weights gsw_seam_weights_of(const gsw_seam_level *l, int which,
     const int64_t k = l->across.count > 0 ? gsw_seam_row(&l->across, at) : -1;
     GSW_UNROLL(8)
     for (int subset = 0; subset < GSW_CLASSES; subset++) {
-        const int32_t weight = l->weight[w.class_][subset];
+        const int8_t weight = l->weight[w.class_][subset];
         if (weight < 0)
             continue;
         w.of[subset] = k >= 0 && gsw_seam_target(l, w.coarse, subset, to) == GSW_AROUND

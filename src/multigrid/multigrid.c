@@ -53,8 +53,17 @@ static gsw_status resolve(gsw_context *context, const gsw_multigrid_options *giv
     return GSW_SUCCESS;
 }
 
-static gsw_status check_reach(gsw_context *context, const gsw_stencil *stencil) {
-    const gsw_offset *far = gsw_stencil_beyond(stencil, GSW_LUMPED_RADIUS);
+/* Whether the interpolation takes the matrix. */
+static gsw_status check_interpolation(gsw_context *context, gsw_interpolation interpolation,
+                                      const gsw_matrix *matrix) {
+    gsw_stencil near;
+    if (interpolation != GSW_INTERPOLATION_BLACK_BOX)
+        return matrix->grid.periodic
+                   ? gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                              "multigrid with injection does not take periodic grids")
+                   : GSW_SUCCESS;
+    gsw_stencil_near(matrix, &near, NULL);
+    const gsw_offset *far = gsw_stencil_beyond(&near, GSW_LUMPED_RADIUS);
     return far == NULL
                ? GSW_SUCCESS
                : gsw_fail(context, GSW_ERROR_UNSUPPORTED,
@@ -90,17 +99,11 @@ static gsw_status begin(gsw_context *context, gsw_partition *partition, const gs
                         const gsw_multigrid_options *options, gsw_multigrid **multigrid) {
     gsw_multigrid_options resolved;
     gsw_multigrid *made;
-    gsw_stencil near;
     *multigrid = NULL;
     GSW_TRY(resolve(context, options, &resolved));
     if (partition)
         GSW_TRY(check_shared(context, &resolved));
-    gsw_stencil_near(matrix, &near, NULL);
-    if (resolved.interpolation == GSW_INTERPOLATION_BLACK_BOX)
-        GSW_TRY(check_reach(context, &near));
-    else if (matrix->grid.periodic)
-        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "multigrid with injection does not take periodic grids");
+    GSW_TRY(check_interpolation(context, resolved.interpolation, matrix));
     GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a multigrid hierarchy", (void **)&made));
     memset(made, 0, sizeof *made);
     made->context = context;

@@ -18,7 +18,7 @@ static gsw_status find(gsw_lifted *l, const gsw_matrix *matrix) {
     gsw_context *context = l->context;
     gsw_probe_matrix taken;
     gsw_matrix all = *matrix;
-    int64_t counts[3], bytes = 0;
+    int64_t counts[3] = {0}, bytes = 0;
     all.active = NULL;
     GSW_TRY(gsw_reserve_counted(context, (size_t)l->points, 1, &bytes, (void **)&l->left));
     GSW_TRY(gsw_probe_take(context, &all, &taken));
