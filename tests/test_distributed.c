@@ -14,7 +14,7 @@
  */
 
 typedef struct system_of_test {
-    const oracle_matrix *matrix;
+    const oracle_matrix *matrix; /* and its mask, if it has one */
     gsw_factor_options factor;
     int32_t shape[3];
     double wait_limit;
@@ -56,6 +56,7 @@ typedef struct part_of_test {
     gsw_box box;
     int64_t points;
     double *arrays[GSW_STENCIL_MAX];
+    uint8_t *active;
     double *b, *x, *again;
 } part_of_test;
 
@@ -100,7 +101,18 @@ static gsw_csr csr_of(const part_of_test *p, const system_of_test *s) {
                      .base = 1};
 }
 
-static gsw_status open_matrix(part_of_test *p, const system_of_test *s) {
+/* The mask of the box. */
+static uint8_t *mask_of(const part_of_test *p, const gsw_matrix *whole) {
+    uint8_t *active = malloc((size_t)p->points), *at = active;
+    for (int64_t z = p->box.begin[2]; z < p->box.end[2]; z++)
+        for (int64_t y = p->box.begin[1]; y < p->box.end[1]; y++)
+            for (int64_t x = p->box.begin[0]; x < p->box.end[0]; x++)
+                *at++ = whole->active[gsw_grid_row(&whole->grid, x, y, z)];
+    return active;
+}
+
+/* All but the mask, which is that of `scattered` already. */
+static gsw_status open_values(part_of_test *p, const system_of_test *s) {
     const gsw_matrix *whole = &s->matrix->view;
     for (int32_t e = 0; e < whole->stencil.count; e++) {
         p->arrays[e] = malloc((size_t)p->points * sizeof(double));
@@ -123,6 +135,14 @@ static gsw_status open_matrix(part_of_test *p, const system_of_test *s) {
     const gsw_stencil_array array = {.values = (const void *const *)p->arrays,
                                      .value_type = s->f32 ? GSW_F32 : GSW_F64};
     return gsw_partition_matrix_from_stencil(p->partition, &whole->stencil, &array, &p->matrix);
+}
+
+static gsw_status open_matrix(part_of_test *p, const system_of_test *s) {
+    const gsw_matrix *whole = &s->matrix->view;
+    TRY(open_values(p, s));
+    if (whole->active != NULL && !p->scattered)
+        p->matrix.active = p->active = mask_of(p, whole);
+    return GSW_SUCCESS;
 }
 
 /* A factorisation fails in the last process. Then all refuse to use it, and new values mend it. */
@@ -249,6 +269,7 @@ static void close_part(part_of_test *p) {
     gsw_context_destroy(p->context);
     for (int32_t e = 0; e < GSW_STENCIL_MAX; e++)
         free(p->arrays[e]);
+    free(p->active);
     free(p->b);
     free(p->x);
     free(p->again);
@@ -302,7 +323,6 @@ static const int32_t shapes[][4] = {{1, 0, 0, 0}, {2, 0, 0, 0}, {3, 0, 0, 0}, {4
                                     {3, 3, 1, 1}, {3, 1, 3, 1}, {12, 2, 3, 2}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* Of these ways, each grid with each kind tries one in so many, not always the same ones. */
 #ifdef GSW_SLOW_BUILD
 enum { SHAPE_STEP = 3 };
 #else
@@ -329,22 +349,42 @@ static const gsw_grid grids[] = {{7, 5, 6},  {13, 3, 12}, {4, 9, 3}, {17, 11, 1}
                                  {1, 6, 13}, {30, 8, 9},  {3, 2, 2}, {135, 3, 4}};
 enum { GRIDS = sizeof grids / sizeof *grids };
 
-TEST(global_sweeps_are_those_of_one_process) {
+/* A random mask, and NaN in all that a row of an inactive point, and b there, may hold. */
+static void mask_matrix(oracle_matrix *matrix, int share, uint8_t *active, double *b) {
+    const gsw_matrix *view = &matrix->view;
+    const int64_t points = oracle_points(&view->grid);
+    const double *drawn = keep_random(9, points);
+    for (int64_t row = 0; row < points; row++) {
+        active[row] = fabs(drawn[row]) * 100 < share;
+        for (int32_t e = 0; e < view->stencil.count && !active[row]; e++)
+            ((double *)matrix->arrays[e])[row] = NAN;
+        if (!active[row])
+            b[row] = NAN;
+    }
+    matrix->view.active = active;
+}
+
+/* One of the stencils on all grids. `share`: of active points, in percent; each grid with each kind
+ * tries one way to cut it in `step`, not always the same ones. */
+static void compare_with_one_process(int which, int share, int step) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU,         GSW_SSOR,        GSW_JACOBI,
                                             GSW_IC0,  GSW_FACTOR_LOWER, GSW_FACTOR_UPPER};
     const char *name;
-    const gsw_stencil *stencil = oracle_stencil(_i, &name);
+    const gsw_stencil *stencil = oracle_stencil(which, &name);
     for (int i = 0; i < GRIDS; i++) {
         const gsw_grid *g = &grids[i];
         const int64_t points = g->nx * g->ny * g->nz;
         oracle_matrix *matrix =
-            keep_matrix_of(g, stencil, (uint64_t)(_i * 100 + i), ORACLE_POSITIVE);
+            keep_matrix_of(g, stencil, (uint64_t)(which * 100 + i), ORACLE_POSITIVE);
         double *b = keep_random(5, points), *x = keep_random(6, points);
         double *expected = keep_random(7, points);
         double *product = keep_random(8, points);
+        uint8_t *active = keep(KEPT_BYTES, NULL, malloc((size_t)points));
         gsw_context *context = keep(KEPT_CONTEXT, NULL, backend_context(1));
+        if (share < 100)
+            mask_matrix(matrix, share, active, b);
         for (int k = 0; k < 7; k++) {
-            for (int j = (i + k) % SHAPE_STEP; j < SHAPES; j += SHAPE_STEP) {
+            for (int j = (i + k) % step; j < SHAPES; j += step) {
                 const double omega = kinds[k] == GSW_SSOR ? 1.3 : 0;
                 const gsw_factor_options factor = {
                     .kind = kinds[k], .scope = GSW_SCOPE_GLOBAL, .omega = omega};
@@ -382,6 +422,15 @@ TEST(global_sweeps_are_those_of_one_process) {
             }
         }
     }
+}
+
+TEST(global_sweeps_are_those_of_one_process) {
+    compare_with_one_process(_i, 100, SHAPE_STEP);
+}
+
+TEST(inactive_points_are_those_of_one_process) {
+    static const int shares[] = {0, 35, 70, 95};
+    compare_with_one_process(_i, shares[_i % 4], 4 + SHAPE_STEP);
 }
 
 /* Shifted pivots depend on whole rows, and values may be fp32. */
@@ -807,6 +856,8 @@ int main(int argc, char **argv) {
     TESTS(tc, partitions_of_a_context_have_the_same_processes,
           calls_that_differ_between_processes_are_refused_by_all);
     LOOPS(tc, on_reference() ? 3 : oracle_stencil_count(), global_sweeps_are_those_of_one_process);
+    LOOPS(tc, on_reference() ? 3 : oracle_stencil_count(),
+          inactive_points_are_those_of_one_process);
     LOOPS(tc, 8, shifts_and_fp32_are_those_of_one_process);
     LOOPS(tc, 6, global_solves_take_the_iterations_of_one_process);
     LOOPS(tc, 4, repeated_solves_have_the_same_bits);

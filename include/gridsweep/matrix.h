@@ -115,7 +115,8 @@ typedef struct gsw_matrix {
  *
  * A factor, a hierarchy, a solver, an operator and a stencil loop copy the mask and the matrix when
  * they take it: they do not see later changes of the arrays, and need memory for the copy. Kind LU
- * takes the mask of its lower matrix. A matrix on several processes has no mask yet. */
+ * takes the mask of its lower matrix. On a partition (partition.h) the mask is that of the own box;
+ * either all processes have one, or none has. */
 
 /* These two fill *matrix from its parts: use the first for CSR, the second for one array per
  * offset. On a periodic grid the stencil is the near one; that of the matrix of a CSR then holds

@@ -38,6 +38,12 @@
  * Gauss-Seidel sweeps coarse levels in slabs there: AUTO in thin ones, as on one GPU, GS and SYMGS
  * in those of the processes.
  *
+ * A matrix on a partition may have a mask (matrix.h), of the own box: set the member `active` in
+ * all processes. Factors and products are those of one process. So are the cycles of multigrid
+ * where the grid is cut along its last axis alone: elsewhere a process may find other active points
+ * nearest to an inactive one, and a solve may take an iteration more or less. The matrix is copied
+ * then.
+ *
  * What is not the same on several processes:
  *   - Factors are of the kinds up to UPPER, in fp64, not transposed. LOWER and UPPER refuse a
  *     diagonal that is zero or not finite. gsw_factor_sweep() and gsw_factor_extract() are for one
@@ -194,7 +200,7 @@ gsw_status gsw_partition_matrix_from_stencil(gsw_partition *partition, const gsw
  * is in the host's memory, and stays unchanged; its grid must be the partition's. The values are
  * copied to new arrays in the context's memory: free them with gsw_matrix_release(). Collective. On
  * failure *matrix is {0}.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED (a mask), NOT_A_GRID (a coupling outside the stencil),
+ * Errors: INVALID_ARGUMENT, NOT_A_GRID (a coupling outside the stencil),
  * OVERFLOW, OUT_OF_MEMORY, COMMUNICATION, TIMEOUT. */
 GSW_API
 gsw_status gsw_partition_scatter(gsw_partition *partition, int root, const gsw_matrix *whole,

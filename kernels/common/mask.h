@@ -226,6 +226,26 @@ GSW_HD void gsw_mask_cut_point(const gsw_mask_rows *m, int64_t row) {
     }
 }
 
+/* Cuts a row of a box out, or its couplings to inactive points and out of the grid. The mask has
+ * `e` points along each axis, and begins `low` points before the box: other processes have these
+ * (contract/box_ops.h). */
+GSW_HD void gsw_mask_cut_row(const gsw_mask_rows *m, const int64_t e[3], const int64_t low[3],
+                             int64_t row) {
+    const gsw_mask_point p = gsw_mask_point_of(m, row);
+    const int64_t x = p.at[0] + low[0], y = p.at[1] + low[1], z = p.at[2] + low[2];
+    const int active = m->active[x + e[0] * (y + e[1] * z)];
+    for (int32_t k = 0; k < m->count; k++) {
+        const int64_t i = x + m->offset[k][0], j = y + m->offset[k][1], l = z + m->offset[k][2];
+        const int inside = i >= 0 && i < e[0] && j >= 0 && j < e[1] && l >= 0 && l < e[2];
+        if (m->values[k] == NULL)
+            continue;
+        if (!active)
+            gsw_mask_put(m, k, row, k == m->center);
+        else if (!inside || !m->active[i + e[0] * (j + e[1] * l)])
+            gsw_mask_put(m, k, row, 0);
+    }
+}
+
 /* Whether cutting an inactive point out would change nothing but the scale of its row. */
 GSW_HD int gsw_mask_is_cut(const gsw_mask_rows *m, int64_t row) {
     const gsw_mask_point p = gsw_mask_point_of(m, row);
@@ -270,8 +290,8 @@ GSW_HD gsw_mask_couplings gsw_mask_couplings_of(const gsw_mask_rows *m, int64_t 
     gsw_mask_couplings c = {row, {0, 0, 0}};
     double largest = 0, least = 0;
     for (int32_t e = 0; e < m->count; e++) {
-        const int64_t other = e == m->center ? -1 : gsw_mask_neighbour(m, &p, e, 1);
-        if (other < 0 || !m->active[other])
+        const int64_t other = gsw_mask_neighbour(m, &p, e, 1);
+        if (e == m->center || (other >= 0 && !m->active[other]))
             continue;
         const double size = fabs(gsw_mask_get(m, e, row));
         const int32_t a = m->axis[e]; /* NOLINT: it may be -1 */
@@ -294,17 +314,21 @@ GSW_HD gsw_mask_couplings gsw_mask_couplings_of(const gsw_mask_rows *m, int64_t 
     return c;
 }
 
+/* The weak coupling of two points from those of the active rows nearest to them: the same from both
+ * sides, also where the signs differ. `coast`: one of the points is active. */
+GSW_HD double gsw_mask_weaker(double a, double b, int coast) {
+    const double least = fabs(a) < fabs(b) || (fabs(a) == fabs(b) && a < b) ? a : b;
+    return (coast ? GSW_WEAK_COAST : GSW_WEAK_LAND) * least;
+}
+
 /* The weak coupling along an axis of an inactive point, whose nearest active row's couplings are
  * `own`, and another point. */
 GSW_HD double gsw_mask_weak(const gsw_mask_rows *m, const int64_t *nearest,
                             const gsw_mask_couplings *own, int32_t axis, int64_t other) {
-    const double a = own->along[axis];
-    double b = a;
+    double b = own->along[axis];
     if (nearest[other] != own->row)
         b = gsw_mask_couplings_of(m, nearest[other]).along[axis];
-    /* the same from both sides, also where the signs differ */
-    const double least = fabs(a) < fabs(b) || (fabs(a) == fabs(b) && a < b) ? a : b;
-    return (m->active[other] ? GSW_WEAK_COAST : GSW_WEAK_LAND) * least;
+    return gsw_mask_weaker(own->along[axis], b, m->active[other]);
 }
 
 /* The sum of an active row, with the sign of its diagonal; 0 where it is the other, or nothing but
@@ -314,7 +338,7 @@ GSW_HD double gsw_mask_sum(const gsw_mask_rows *m, int64_t row) {
     double sum = 0, size = 0;
     for (int32_t e = 0; e < m->count; e++) {
         const int64_t other = gsw_mask_neighbour(m, &p, e, 1);
-        const double value = other < 0 || !m->active[other] ? 0 : gsw_mask_get(m, e, row);
+        const double value = other >= 0 && !m->active[other] ? 0 : gsw_mask_get(m, e, row);
         sum += value;
         size += fabs(value);
     }
@@ -378,6 +402,40 @@ GSW_HD void gsw_mask_end_point(const gsw_mask_rows *m, int64_t row) {
             const int64_t other = gsw_mask_beside(m, &p, a, side);
             if (other >= 0 && m->active[other] && gsw_mask_first_inactive(m, other) == row)
                 gsw_mask_add_weak(m, other);
+        }
+}
+
+/* Of a point: the couplings along the axes of the active row nearest to it; 0: there is none. */
+GSW_HD void gsw_mask_put_couplings(const gsw_mask_rows *m, const int64_t *nearest, int64_t row,
+                                   double *const along[3]) {
+    gsw_mask_couplings c = {row, {0, 0, 0}};
+    if (nearest[row] >= 0)
+        c = gsw_mask_couplings_of(m, nearest[row]);
+    for (int32_t a = 0; a < 3; a++)
+        along[a][row] = c.along[a];
+}
+
+/* Couples a point of a box weakly to its neighbours in other boxes, in its own row. The mask and
+ * `along` are those of the frame, as in gsw_mask_cut_row(). */
+GSW_HD void gsw_mask_extend_faces(const gsw_mask_rows *m, const int64_t e[3], const int64_t low[3],
+                                  const double *const along[3], int64_t row) {
+    const gsw_mask_point p = gsw_mask_point_of(m, row);
+    const int64_t step[3] = {1, e[0], e[0] * e[1]};
+    int64_t own = 0;
+    for (int32_t a = 0; a < 3; a++)
+        own += step[a] * (p.at[a] + low[a]);
+    for (int32_t a = 0; a < 3; a++)
+        for (int32_t side = 0; side < 2; side++) {
+            const int64_t at = p.at[a] + 2 * side - 1, other = own + step[a] * (2 * side - 1);
+            const int32_t entry = m->beside[a][side];
+            if ((at >= 0 && at < m->n[a]) || at + low[a] < 0 || at + low[a] >= e[a] || entry < 0)
+                continue;
+            const int coast = m->active[own] || m->active[other];
+            const double w = gsw_mask_weaker(along[a][own], along[a][other], coast);
+            if (w == 0 || (m->active[own] && m->active[other]))
+                continue;
+            gsw_mask_put(m, entry, row, -w);
+            gsw_mask_put(m, m->center, row, gsw_mask_get(m, m->center, row) + w);
         }
 }
 

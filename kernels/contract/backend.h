@@ -187,6 +187,10 @@ typedef struct gsw_mask_ops {
     gsw_status (*cut)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                       void *const *arrays);
 
+    /* The same for the rows of a box; matrix->active is the mask of the frame around it. */
+    gsw_status (*cut_box)(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *frame,
+                          gsw_dtype type, void *const *arrays);
+
     /* Whether a matrix of stencil arrays with a mask is such as cut() leaves it, but for the
      * diagonal of inactive rows, which is positive. The answer is in host memory. */
     gsw_status (*is_cut)(gsw_context *context, const gsw_matrix *matrix, int *yes);
@@ -219,6 +223,15 @@ typedef struct gsw_mask_ops {
      * `nearest`: room for one number per point. */
     gsw_status (*extend)(gsw_context *context, const gsw_matrix *matrix, int64_t *nearest,
                          double *const *arrays);
+
+    /* After extend, of a box: along[axis][i] = the coupling along the axis that the active row
+     * nearest to point i counts with, 0 where there is none; and the extension across the faces
+     * between boxes, for which matrix->active and `along` are of the frame. */
+    gsw_status (*couplings)(gsw_context *context, const gsw_matrix *matrix, const int64_t *nearest,
+                            const double *const *arrays, double *const along[3]);
+    gsw_status (*extend_faces)(gsw_context *context, const gsw_matrix *matrix,
+                               const gsw_frame *frame, const double *const along[3],
+                               double *const *arrays);
 } gsw_mask_ops;
 
 /* What is done around periodic grids (common/wraps.h, geometry/seam_level.h). The descriptions are

@@ -519,6 +519,7 @@ static const gsw_mask_ops mask_ops = {
     .select = entry<gsw_cuda_select>::call,
     .take = entry<gsw_cuda_take_mask>::call,
     .cut = entry<gsw_cuda_cut>::call,
+    .cut_box = entry<gsw_cuda_cut_box>::call,
     .is_cut = entry<gsw_cuda_is_cut>::call,
     .find_fixed = entry<gsw_cuda_find_fixed>::call,
     .list = entry<gsw_cuda_list_active>::call,
@@ -526,6 +527,8 @@ static const gsw_mask_ops mask_ops = {
     .collect = entry<gsw_cuda_collect>::call,
     .shorten = entry<gsw_cuda_shorten>::call,
     .extend = entry<gsw_cuda_extend>::call,
+    .couplings = entry<gsw_cuda_couplings>::call,
+    .extend_faces = entry<gsw_cuda_extend_faces>::call,
 };
 
 static const gsw_wrap_ops wrap_ops = {

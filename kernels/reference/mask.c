@@ -124,6 +124,16 @@ static gsw_status host_cut(gsw_context *context, const gsw_matrix *matrix, gsw_d
     return GSW_SUCCESS;
 }
 
+static gsw_status host_cut_box(gsw_context *context, const gsw_matrix *matrix,
+                               const gsw_frame *frame, gsw_dtype type, void *const *arrays) {
+    const gsw_mask_rows m = gsw_mask_rows_of(matrix, type, arrays);
+    const int64_t points = matrix->grid.nx * lines_of(&matrix->grid);
+#pragma omp parallel for num_threads(context->threads) if (points > SERIAL_LIMIT)
+    for (int64_t row = 0; row < points; row++)
+        gsw_mask_cut_row(&m, frame->e, frame->low, row);
+    return GSW_SUCCESS;
+}
+
 static gsw_status host_is_cut(gsw_context *context, const gsw_matrix *matrix, int *yes) {
     const gsw_grid *g = &matrix->grid;
     const gsw_mask_rows m = gsw_mask_rows_of(matrix, matrix->array.value_type,
@@ -217,13 +227,38 @@ static gsw_status host_extend(gsw_context *context, const gsw_matrix *matrix, in
     return GSW_SUCCESS;
 }
 
+static gsw_status host_couplings(gsw_context *context, const gsw_matrix *matrix,
+                                 const int64_t *nearest, const double *const *arrays,
+                                 double *const along[3]) {
+    const gsw_mask_rows m = gsw_mask_rows_of(matrix, GSW_F64, (void *const *)(uintptr_t)arrays);
+    const int64_t points = matrix->grid.nx * lines_of(&matrix->grid);
+#pragma omp parallel for num_threads(context->threads) if (points > SERIAL_LIMIT)
+    for (int64_t row = 0; row < points; row++)
+        gsw_mask_put_couplings(&m, nearest, row, along);
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_extend_faces(gsw_context *context, const gsw_matrix *matrix,
+                                    const gsw_frame *frame, const double *const along[3],
+                                    double *const *arrays) {
+    const gsw_mask_rows m = gsw_mask_rows_of(matrix, GSW_F64, (void *const *)arrays);
+    const int64_t points = matrix->grid.nx * lines_of(&matrix->grid);
+#pragma omp parallel for num_threads(context->threads) if (points > SERIAL_LIMIT)
+    for (int64_t row = 0; row < points; row++)
+        gsw_mask_extend_faces(&m, frame->e, frame->low, along, row);
+    return GSW_SUCCESS;
+}
+
 const gsw_mask_ops gsw_host_mask_ops = {.select = host_select,
                                         .take = host_take,
                                         .cut = host_cut,
+                                        .cut_box = host_cut_box,
                                         .is_cut = host_is_cut,
                                         .find_fixed = host_find_fixed,
                                         .shorten = host_shorten,
                                         .list = host_list,
                                         .spread = host_spread,
                                         .collect = host_collect,
-                                        .extend = host_extend};
+                                        .extend = host_extend,
+                                        .couplings = host_couplings,
+                                        .extend_faces = host_extend_faces};

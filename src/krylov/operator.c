@@ -8,6 +8,7 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "core/callback.h"
+#include "core/reserve.h"
 #include "krylov_method.h"
 
 /* Creates an operator without a matrix or callback. */
@@ -44,10 +45,13 @@ static gsw_status from_shared(gsw_context *context, const gsw_matrix *matrix, gs
     if (status == GSW_SUCCESS && made != NULL)
         status = gsw_distributed_matrix_open(matrix, &made->shared);
     if (status == GSW_SUCCESS && made != NULL) {
+        const gsw_matrix box = gsw_matrix_of_own_box(matrix);
         made->apply = multiply_shared;
         made->user = made->shared;
-    } else {
-        free(made);
+        status = gsw_partition_agree(p, gsw_masked_take_mask(context, &box, &made->masked));
+    }
+    if (status != GSW_SUCCESS) {
+        gsw_operator_destroy(made);
         made = NULL;
     }
     if (op != NULL)
@@ -109,14 +113,30 @@ gsw_status gsw_operator_multiply(const gsw_operator *op, const double *x, double
     return op->context->ops->matrix->spmv(op->context, &op->matrix, GSW_F64, NULL, x, y);
 }
 
+/* On several processes: x may hold anything at inactive points. */
+static gsw_status multiply_masked(const gsw_operator *op, const double *x, double *y) {
+    gsw_context *context = op->context;
+    double *active_x = NULL;
+    gsw_status status = gsw_reserve_vector(context, op->points, &active_x);
+    if (status == GSW_SUCCESS)
+        status = gsw_masked_vector(context, &op->masked, GSW_F64, op->points, x, active_x);
+    status = gsw_partition_agree(op->shared->partition, status);
+    if (status == GSW_SUCCESS)
+        status = gsw_operator_multiply(op, active_x, y);
+    gsw_unreserve(context, active_x);
+    return status;
+}
+
 gsw_status gsw_operator_apply(gsw_context *context, const gsw_operator *op, const double *x,
                               double *y) {
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_TRY(gsw_operator_check(context, op));
     const gsw_vector vectors[] = {{.name = "x", .data = x}, {.name = "y", .data = y, .written = 1}};
     GSW_TRY(gsw_check_vectors(context, op->points, GSW_F64, 1, vectors, 2));
-    return op->masked.active == NULL
-               ? gsw_operator_multiply(op, x, y)
+    if (op->masked.active == NULL)
+        return gsw_operator_multiply(op, x, y);
+    return op->shared != NULL
+               ? multiply_masked(op, x, y)
                : gsw_masked_multiply(context, &op->masked, &op->matrix, GSW_F64, NULL, x, y);
 }
 

@@ -13,6 +13,7 @@
 #include "common/csr.h"
 #include "contract/error.h"
 #include "contract/row.h"
+#include "core/reserve.h"
 #include "space/slabs.h"
 #include "geometry/stencil_facts.h"
 
@@ -224,12 +225,51 @@ static gsw_status copy_row(gsw_distributed_matrix *a, const gsw_csr *csr, int64_
     return GSW_SUCCESS;
 }
 
-/* The rows of a CSR, in the block. */
-static gsw_status copy_csr(gsw_distributed_matrix *a, const gsw_csr *csr) {
-    a->row_base = csr->base;
-    for (int64_t row = 0; row < a->points; row++)
-        GSW_TRY(copy_row(a, csr, row));
-    return GSW_SUCCESS;
+/* The rows of a CSR, in the block. Those of inactive points are not looked at. */
+static gsw_status copy_csr(gsw_distributed_matrix *a, const gsw_matrix *view) {
+    gsw_context *context = a->partition->context;
+    const size_t points = (size_t)a->points;
+    void *active = NULL;
+    gsw_status status = GSW_SUCCESS;
+    a->row_base = view->csr.base;
+    if (view->active) {
+        GSW_TRY(gsw_alloc(context, points, 1, "a mask", &active));
+        status = context->ops->memory->download(context, active, view->active, points);
+    }
+    for (int64_t row = 0; row < a->points && status == GSW_SUCCESS; row++)
+        if (!active || ((const uint8_t *)active)[row])
+            status = copy_row(a, &view->csr, row);
+    free(active);
+    return status;
+}
+
+gsw_status gsw_mask_in_frame(gsw_ghosts *ghosts, const uint8_t *active, uint8_t **framed) {
+    gsw_context *context = ghosts->partition->context;
+    const int64_t *e = ghosts->frame.e;
+    const size_t points = (size_t)(e[0] * e[1] * e[2]);
+    gsw_status status = context->ops->memory->reserve(context, points, (void **)framed);
+    if (status == GSW_SUCCESS)
+        status = context->ops->memory->set(context, *framed, 1, points);
+    GSW_TRY(gsw_partition_agree(ghosts->partition, status));
+    ghosts->value = 1;
+    status = gsw_ghosts_update(ghosts, active, *framed);
+    ghosts->value = sizeof(double);
+    return status;
+}
+
+/* Leaves the inactive points of all boxes out of the matrix's own rows. Collective. */
+static gsw_status cut(gsw_distributed_matrix *a, const uint8_t *active) {
+    gsw_context *context = a->partition->context;
+    gsw_matrix box = a->local;
+    uint8_t *framed = NULL;
+    gsw_status status = gsw_mask_in_frame(&a->ghosts, active, &framed);
+    box.active = framed;
+    if (status == GSW_SUCCESS)
+        status =
+            context->ops->mask->cut_box(context, &box, &a->ghosts.frame, a->local.array.value_type,
+                                        (void *const *)(uintptr_t)a->values);
+    gsw_unreserve(context, framed);
+    return gsw_partition_agree(a->partition, status);
 }
 
 /* ---- Views ------------------------------------------------------------------------------------
@@ -259,8 +299,7 @@ gsw_status gsw_distributed_matrix_check(gsw_context *context, const gsw_matrix *
                 "matrix: its grid is not the partition's");
     GSW_TRY(check_stencil(context, &view->stencil));
     if (view->active)
-        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "matrix: a mask (active) is for a matrix on one process");
+        GSW_TRY(context->ops->memory->check_place(context, "active", view->active));
     if (view->format == GSW_FORMAT_CSR)
         return check_csr(p, &view->csr);
     GSW_REQUIRE(context, view->format == GSW_FORMAT_STENCIL, "matrix: format %d is unknown",
@@ -327,9 +366,52 @@ gsw_status gsw_partition_matrix_from_stencil(gsw_partition *p, const gsw_stencil
 /* ---- Opening and closing ----------------------------------------------------------------------
  */
 
+gsw_matrix gsw_matrix_of_own_box(const gsw_matrix *view) {
+    return (gsw_matrix){.grid = grid_of_box(&view->partition->own),
+                        .stencil = view->stencil,
+                        .format = GSW_FORMAT_STENCIL,
+                        .active = view->active};
+}
+
+gsw_status gsw_distributed_copy_values(gsw_context *context, gsw_dtype type, int64_t count,
+                                       const void *from, double *one, double *to) {
+    const double factor = 1;
+    if (!from)
+        return context->ops->memory->set(context, to, 0, (size_t)count * sizeof *to);
+    if (type == GSW_F64)
+        return context->ops->vector->copy(context, count, from, to);
+    GSW_TRY(context->ops->memory->upload(context, one, &factor, sizeof factor));
+    return context->ops->multigrid->widen(context, count, from, one, to);
+}
+
+/* Copies the arrays of a view with a mask into the matrix's own, in the backend's memory. */
+static gsw_status copy_arrays(gsw_distributed_matrix *a, const gsw_matrix *view) {
+    gsw_context *context = a->partition->context;
+    const size_t values = (size_t)a->points * (size_t)a->local.stencil.count;
+    double *one;
+    if (!a->moved)
+        GSW_TRY(context->ops->memory->alloc(context, values * sizeof(double), &a->moved));
+    GSW_TRY(gsw_reserve_vector(context, 1, &one));
+    gsw_status status = GSW_SUCCESS;
+    a->local.array.value_type = GSW_F64;
+    for (int32_t e = 0; e < a->local.stencil.count && status == GSW_SUCCESS; e++) {
+        double *to = (double *)a->moved + e * a->points;
+        a->values[e] = to;
+        status = gsw_distributed_copy_values(context, view->array.value_type, a->points,
+                                             view->array.values[e], one, to);
+    }
+    gsw_unreserve(context, one);
+    return status;
+}
+
 static gsw_status open_view(const gsw_matrix *view, gsw_distributed_matrix **matrix) {
     gsw_partition *p = view->partition;
     GSW_TRY(gsw_distributed_matrix_check(p->context, view));
+    if (view->format == GSW_FORMAT_STENCIL && view->active) {
+        GSW_TRY(gsw_distributed_matrix_reserve(p, &view->stencil, matrix));
+        (*matrix)->row_base = view->csr.base;
+        return copy_arrays(*matrix, view);
+    }
     if (view->format == GSW_FORMAT_STENCIL) {
         GSW_TRY(gsw_distributed_matrix_begin(p, &view->stencil, view->array.value_type,
                                              view->array.values, matrix));
@@ -337,13 +419,24 @@ static gsw_status open_view(const gsw_matrix *view, gsw_distributed_matrix **mat
         return GSW_SUCCESS;
     }
     GSW_TRY(gsw_distributed_matrix_begin(p, &view->stencil, GSW_F64, NULL, matrix));
-    return copy_csr(*matrix, &view->csr);
+    return copy_csr(*matrix, view);
 }
 
 gsw_status gsw_distributed_matrix_open(const gsw_matrix *view, gsw_distributed_matrix **matrix) {
+    gsw_partition *p = view->partition;
     gsw_distributed_matrix *made = NULL;
-    const gsw_status status = open_view(view, &made);
-    return gsw_distributed_matrix_end(view->partition, status, made, matrix);
+    gsw_status status = open_view(view, &made);
+    status = gsw_partition_agree_on(p, status, "mask (active)", view->active != NULL);
+    status = gsw_distributed_matrix_end(p, status, made, matrix);
+    if (status != GSW_SUCCESS || !view->active)
+        return status;
+    made->is_masked = 1;
+    status = cut(made, view->active);
+    if (status != GSW_SUCCESS) {
+        gsw_distributed_matrix_destroy(made);
+        *matrix = NULL;
+    }
+    return status;
 }
 
 gsw_status gsw_distributed_matrix_check_next(gsw_distributed_matrix *a, const gsw_matrix *view,
@@ -355,11 +448,18 @@ gsw_status gsw_distributed_matrix_check_next(gsw_distributed_matrix *a, const gs
                           "matrix is not on the partition of the %s's first matrix", of);
     if (status == GSW_SUCCESS)
         status = gsw_distributed_matrix_check(p->context, view);
+    if (status == GSW_SUCCESS && (view->active != NULL) != a->is_masked)
+        status =
+            gsw_fail(p->context, GSW_ERROR_INVALID_ARGUMENT,
+                     "matrix: it %s a mask, but the %s's first matrix %s",
+                     a->is_masked ? "lacks" : "has", of, a->is_masked ? "had one" : "had none");
     return gsw_partition_agree(p, status);
 }
 
-gsw_status gsw_distributed_matrix_take(gsw_distributed_matrix *a, const gsw_matrix *view) {
+static gsw_status take_rows(gsw_distributed_matrix *a, const gsw_matrix *view) {
     const size_t values = (size_t)a->points * (size_t)a->local.stencil.count;
+    if (view->format == GSW_FORMAT_STENCIL && view->active)
+        return copy_arrays(a, view);
     if (view->format == GSW_FORMAT_STENCIL) {
         a->local.array.value_type = view->array.value_type;
         for (int32_t e = 0; e < a->local.stencil.count; e++)
@@ -373,8 +473,13 @@ gsw_status gsw_distributed_matrix_take(gsw_distributed_matrix *a, const gsw_matr
     a->local.array.value_type = GSW_F64;
     for (int32_t e = 0; e < a->local.stencil.count; e++)
         a->values[e] = a->block + e * a->points;
-    GSW_TRY(copy_csr(a, &view->csr));
+    GSW_TRY(copy_csr(a, view));
     return move_block(a);
+}
+
+gsw_status gsw_distributed_matrix_take(gsw_distributed_matrix *a, const gsw_matrix *view) {
+    GSW_TRY(gsw_partition_agree(a->partition, take_rows(a, view)));
+    return view->active ? cut(a, view->active) : GSW_SUCCESS;
 }
 
 void gsw_distributed_matrix_destroy(gsw_distributed_matrix *matrix) {

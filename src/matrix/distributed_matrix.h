@@ -15,6 +15,7 @@ struct gsw_distributed_matrix {
     void *moved;    /* likewise, in the backend's memory */
     int64_t points; /* of the box */
     int row_base;   /* from which messages count rows */
+    int is_masked;  /* has a mask: the arrays are its own, without the inactive points */
     gsw_ghosts ghosts;
     gsw_patch *patches; /* room for those of a product (gsw_ghosts_patches()) */
 };
@@ -24,13 +25,20 @@ struct gsw_distributed_matrix {
 gsw_status gsw_distributed_matrix_open(const gsw_matrix *view, gsw_distributed_matrix **matrix);
 
 /* Takes the values of another view with the same stencil, in either format, which has been checked
- * as follows. Not collective. */
+ * as follows. Collective. */
 gsw_status gsw_distributed_matrix_take(gsw_distributed_matrix *a, const gsw_matrix *view);
 
 /* Refuses such a view; `own` is what this process has found before, and `of` has had the first
  * matrix. Collective. */
 gsw_status gsw_distributed_matrix_check_next(gsw_distributed_matrix *a, const gsw_matrix *view,
                                              gsw_status own, const char *of);
+
+/* The box of such a view as a matrix of one process, with the box's mask and without values. */
+gsw_matrix gsw_matrix_of_own_box(const gsw_matrix *view);
+
+/* The mask of the box in a frame of its partition, in new memory of the backend (gsw_unreserve()).
+ * Points that are not sent count as active. Collective. */
+gsw_status gsw_mask_in_frame(gsw_ghosts *ghosts, const uint8_t *active, uint8_t **framed);
 
 /* NULL is allowed. */
 void gsw_distributed_matrix_destroy(gsw_distributed_matrix *matrix);
@@ -75,6 +83,11 @@ void gsw_distributed_matrix_copy(const gsw_distributed_matrix *a, int32_t e, int
 /* All of them: the matrix's own array, or a copy in `scratch` where that is not fp64. */
 const double *gsw_distributed_matrix_doubles(const gsw_distributed_matrix *a, int32_t e,
                                              double *scratch);
+
+/* Copies `count` values as fp64; zeros where `from` is NULL. `one`: room for a number. All are in
+ * the backend's memory. */
+gsw_status gsw_distributed_copy_values(gsw_context *context, gsw_dtype type, int64_t count,
+                                       const void *from, double *one, double *to);
 
 /* The end of a collective creation: *matrix is what each process has made, or NULL in all of them.
  */

@@ -63,18 +63,12 @@ gsw_status gsw_frames_open(gsw_partition *p, const gsw_partition *fine, int axes
 /* The own values of offset e as fp64, if need be in rows->room. */
 static gsw_status own_values(const gsw_distributed_rows *rows, int32_t e, const double **values) {
     const gsw_distributed_matrix *a = rows->of;
-    gsw_context *context = a->partition->context;
-    const size_t bytes = (size_t)a->points * sizeof(double);
-    const double one = 1;
     const int ready = gsw_distributed_matrix_holds_f64(a, e);
     *values = ready ? a->values[e] : rows->room;
-    if (ready)
-        return GSW_SUCCESS;
-    if (!a->values[e])
-        return context->ops->memory->set(context, rows->room, 0, bytes);
-    double *scale = (double *)rows->room + a->points;
-    GSW_TRY(context->ops->memory->upload(context, scale, &one, sizeof one));
-    return context->ops->multigrid->widen(context, a->points, a->values[e], scale, rows->room);
+    return ready ? GSW_SUCCESS
+                 : gsw_distributed_copy_values(a->partition->context, a->local.array.value_type,
+                                               a->points, a->values[e],
+                                               (double *)rows->room + a->points, rows->room);
 }
 
 static gsw_status open_rows(gsw_distributed_matrix *a, gsw_distributed_rows *rows) {

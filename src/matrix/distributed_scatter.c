@@ -121,12 +121,18 @@ static void read_row(const gsw_matrix *whole, int64_t row, double *value, int64_
     }
 }
 
+/* The values of a box, and behind them its mask. */
 static void read_box(const gsw_matrix *whole, const gsw_box *box, double *values) {
     const int64_t pitch = gsw_box_points(box);
+    uint8_t *active = (uint8_t *)(values + pitch * whole->stencil.count);
     for (int64_t z = box->begin[2]; z < box->end[2]; z++)
         for (int64_t y = box->begin[1]; y < box->end[1]; y++)
-            for (int64_t x = box->begin[0]; x < box->end[0]; x++)
-                read_row(whole, gsw_grid_row(&whole->grid, x, y, z), values++, pitch);
+            for (int64_t x = box->begin[0]; x < box->end[0]; x++) {
+                const int64_t row = gsw_grid_row(&whole->grid, x, y, z);
+                read_row(whole, row, values++, pitch);
+                if (whole->active)
+                    *active++ = whole->active[row];
+            }
 }
 
 static gsw_status check_whole(gsw_partition *p, int root, const gsw_matrix *whole) {
@@ -136,9 +142,6 @@ static gsw_status check_whole(gsw_partition *p, int root, const gsw_matrix *whol
     GSW_REQUIRE(p->context, gsw_grid_is_same(&whole->grid, &p->grid),
                 "whole: its grid is not the partition's");
     GSW_TRY(gsw_matrix_check(p->context, whole));
-    if (whole->active)
-        return gsw_fail(p->context, GSW_ERROR_UNSUPPORTED,
-                        "matrix: a mask (active) is for a matrix on one process");
     return whole->format == GSW_FORMAT_CSR ? gsw_matrix_validate_host(p->context, whole)
                                            : GSW_SUCCESS;
 }
@@ -146,7 +149,7 @@ static gsw_status check_whole(gsw_partition *p, int root, const gsw_matrix *whol
 /* What all processes need of the root's matrix before its values. */
 typedef struct matrix_head {
     gsw_stencil stencil;
-    int row_base;
+    int row_base, is_masked;
 } matrix_head;
 
 static gsw_status share_head(gsw_partition *p, int root, matrix_head *head) {
@@ -165,13 +168,16 @@ static gsw_status put_values(gsw_partition *p, const double *values, const gsw_m
     for (int32_t e = 0; e < matrix->stencil.count; e++)
         GSW_TRY(gsw_memory_upload(p->context, (void *)(uintptr_t)matrix->array.values[e],
                                   values + (size_t)e * points, points * sizeof *values));
+    if (matrix->active)
+        GSW_TRY(gsw_memory_upload(p->context, (void *)(uintptr_t)matrix->active,
+                                  values + (size_t)matrix->stencil.count * points, points));
     return p->context->ops->synchronize(p->context);
 }
 
 /* `room` holds the values of the largest box in the root, and of the own one elsewhere. */
 static gsw_status share_values(gsw_partition *p, int root, const gsw_matrix *whole, double *room,
                                const gsw_matrix *matrix) {
-    const size_t row = (size_t)matrix->stencil.count * sizeof *room;
+    const size_t row = (size_t)matrix->stencil.count * sizeof *room + (matrix->active != NULL);
     if (p->transport.rank != root) {
         GSW_TRY(gsw_partition_transfer(p, p->transport.rank, root, GSW_TAG_MATRIX, room,
                                        row * (size_t)gsw_box_points(&p->own)));
@@ -208,9 +214,12 @@ static gsw_status make_arrays(gsw_partition *p, const matrix_head *head, gsw_mat
                            .array = {.values = values, .value_type = GSW_F64},
                            .partition = p->transport.processes > 1 ? p : NULL};
     for (int32_t e = 0; e < count; e++) {
+        const int masked = head->is_masked && e == head->stencil.center; /* its mask is behind it */
         void *array;
-        GSW_TRY(gsw_memory_alloc(p->context, bytes, &array));
+        GSW_TRY(gsw_memory_alloc(p->context, bytes + (masked ? points : 0), &array));
         values[e] = array;
+        if (masked)
+            matrix->active = (const uint8_t *)array + bytes;
     }
     return GSW_SUCCESS;
 }
@@ -220,13 +229,14 @@ static gsw_status scatter(gsw_partition *p, int root, const gsw_matrix *whole, v
     matrix_head head;
     GSW_TRY(gsw_partition_agree_on(p, check_whole(p, root, whole), "root", (uint64_t)root));
     if (p->transport.rank == root)
-        head = (matrix_head){whole->stencil, gsw_matrix_row_base(whole)};
+        head = (matrix_head){whole->stencil, gsw_matrix_row_base(whole), whole->active != NULL};
     GSW_TRY(share_head(p, root, &head));
-    const size_t own = (size_t)gsw_box_points(&p->own) * (size_t)head.stencil.count;
+    const size_t each = (size_t)head.stencil.count + (size_t)head.is_masked; /* of a point */
+    const size_t own = (size_t)gsw_box_points(&p->own) * each;
     gsw_status status = make_arrays(p, &head, matrix);
     if (status == GSW_SUCCESS)
         status = p->transport.rank == root
-                     ? make_room(p, root, (size_t)head.stencil.count, room)
+                     ? make_room(p, root, each, room)
                      : gsw_partition_alloc(p, own, sizeof(double), "a message", room);
     const gsw_status agreed = gsw_partition_agree(p, status);
     if (agreed != GSW_SUCCESS || status != GSW_SUCCESS)

@@ -10,6 +10,7 @@
 #include "core/options.h"
 #include "core/quiet.h"
 #include "krylov/preconditioner.h"
+#include "matrix/distributed_mask.h"
 #include "matrix/matrix_row.h"
 #include "geometry/stencil_facts.h"
 #include "shared_level.h"
@@ -124,6 +125,17 @@ static gsw_status take(gsw_multigrid *multigrid, const gsw_matrix *matrix, int a
     return gsw_matrix_explain(multigrid->context, &quiet, matrix, row, 0, status);
 }
 
+/* Takes the mask of the own box, and extends its rows weakly into the inactive points. */
+static gsw_status extend_shared(gsw_multigrid *mg, const gsw_matrix *matrix,
+                                gsw_distributed_matrix *rows) {
+    const gsw_matrix box = gsw_matrix_of_own_box(matrix);
+    if (matrix->active == NULL)
+        return GSW_SUCCESS;
+    GSW_TRY(
+        gsw_partition_agree(mg->partition, gsw_masked_take_mask(mg->context, &box, &mg->masked)));
+    return gsw_distributed_matrix_extend(rows, mg->masked.active);
+}
+
 gsw_status gsw_multigrid_create_shared(gsw_context *context, const gsw_matrix *matrix,
                                        const gsw_multigrid_options *options,
                                        gsw_multigrid **multigrid) {
@@ -138,6 +150,11 @@ gsw_status gsw_multigrid_create_shared(gsw_context *context, const gsw_matrix *m
     status = gsw_partition_agree_on(p, status, "options", made ? mark_of(&made->options) : 0);
     if (status == GSW_SUCCESS)
         status = gsw_distributed_matrix_open(matrix, &rows);
+    if (status == GSW_SUCCESS && made != NULL) {
+        status = extend_shared(made, matrix, rows);
+        if (status != GSW_SUCCESS)
+            gsw_distributed_matrix_destroy(rows);
+    }
     if (status == GSW_SUCCESS && made != NULL)
         status = gsw_multigrid_build(made, matrix, rows);
     if (status == GSW_SUCCESS && made != NULL) {
@@ -187,7 +204,8 @@ static gsw_status refactor_shared(gsw_context *context, gsw_multigrid *multigrid
     const gsw_status own = check_system(context, multigrid, matrix);
     GSW_TRY(gsw_distributed_matrix_check_next(rows, matrix, own, "hierarchy"));
     multigrid->usable = 0;
-    GSW_TRY(gsw_partition_agree(multigrid->partition, gsw_distributed_matrix_take(rows, matrix)));
+    GSW_TRY(gsw_distributed_matrix_take(rows, matrix));
+    GSW_TRY(extend_shared(multigrid, matrix, rows));
     GSW_TRY(gsw_multigrid_fill(multigrid, matrix));
     multigrid->usable = 1;
     return GSW_SUCCESS;
@@ -226,10 +244,16 @@ const gsw_survey *gsw_multigrid_survey(const gsw_multigrid *multigrid) {
 /* ---- Applying ---------------------------------------------------------------------------------
  */
 
-/* The weak extension leaves values at inactive points. */
+/* Whether all processes have the finest level whole. */
+static int is_together(const gsw_multigrid *multigrid) {
+    return multigrid->partition && multigrid->level[0]->shared->together;
+}
+
+/* The weak extension leaves values at inactive points. A mask is that of the own box. */
 static gsw_status mask_vector(const gsw_multigrid *multigrid, gsw_dtype type, void *x) {
-    return gsw_masked_vector(multigrid->context, &multigrid->masked, type,
-                             multigrid->level[0]->points, x, x);
+    return is_together(multigrid) ? GSW_SUCCESS
+                                  : gsw_masked_vector(multigrid->context, &multigrid->masked, type,
+                                                      multigrid->level[0]->points, x, x);
 }
 
 /* x = M^-1 b for the finest level's own vectors. */
@@ -267,11 +291,6 @@ static gsw_status cycle(gsw_multigrid *multigrid, const double *b, double *x) {
     return mask_vector(multigrid, GSW_F64, x);
 }
 
-/* Whether all processes have the finest level whole. */
-static int is_together(const gsw_multigrid *multigrid) {
-    return multigrid->partition && multigrid->level[0]->shared->together;
-}
-
 /* The points of the user's vectors in this process. */
 static int64_t points_of(const gsw_multigrid *multigrid) {
     const gsw_level *finest = multigrid->level[0];
@@ -299,7 +318,8 @@ gsw_status gsw_multigrid_apply(gsw_context *context, gsw_multigrid *multigrid, c
         return cycle(multigrid, b, x);
     GSW_TRY(gsw_shared_gather(multigrid, b, &whole_b, &whole_x));
     GSW_TRY(cycle(multigrid, whole_b, whole_x));
-    return gsw_shared_keep(multigrid, whole_x, x);
+    GSW_TRY(gsw_shared_keep(multigrid, whole_x, x));
+    return gsw_masked_vector(context, &multigrid->masked, GSW_F64, n, x, x);
 }
 
 /* ---- As a preconditioner ----------------------------------------------------------------------

@@ -14,6 +14,7 @@
 #include "geometry/multigrid.h"
 #include "core/options.h"
 #include "core/reserve.h"
+#include "matrix/distributed_mask.h"
 #include "matrix/distributed_rows.h"
 #include "geometry/stencil_facts.h"
 
@@ -127,7 +128,11 @@ static void take_facts(gsw_choice *choice, const gsw_matrix *matrix, int64_t poi
 static gsw_status survey_shared(const gsw_matrix *matrix, gsw_survey *survey) {
     gsw_distributed_matrix *rows;
     GSW_TRY(gsw_distributed_matrix_open(matrix, &rows));
-    const gsw_status status = gsw_distributed_survey_matrix(rows, survey);
+    gsw_status status = GSW_SUCCESS;
+    if (matrix->active != NULL)
+        status = gsw_distributed_matrix_extend(rows, matrix->active);
+    if (status == GSW_SUCCESS)
+        status = gsw_distributed_survey_matrix(rows, survey);
     gsw_distributed_matrix_destroy(rows);
     return status;
 }

@@ -36,6 +36,15 @@ static void forget_mask(gsw_factor *factor) {
     factor->masked = NULL;
 }
 
+static gsw_status open_mask(gsw_factor *factor) {
+    if (factor->masked)
+        return GSW_SUCCESS;
+    GSW_TRY(
+        gsw_alloc(factor->context, 1, sizeof *factor->masked, "a mask", (void **)&factor->masked));
+    *factor->masked = (gsw_masked){0};
+    return GSW_SUCCESS;
+}
+
 /* Whether a factor is one of the matrix without the couplings around a periodic grid. */
 static int is_of_box(gsw_factor_kind kind) {
     return kind != GSW_FACTOR_LOWER && kind != GSW_FACTOR_UPPER && kind != GSW_FACTOR_LU;
@@ -89,10 +98,7 @@ static gsw_status take(gsw_context *context, gsw_factor *factor, const gsw_matri
         forget_mask(factor);
         return take_box(context, factor, matrix, upper ? &plain_upper : NULL);
     }
-    if (!factor->masked) {
-        GSW_TRY(gsw_alloc(context, 1, sizeof *factor->masked, "a mask", (void **)&factor->masked));
-        *factor->masked = (gsw_masked){0};
-    }
+    GSW_TRY(open_mask(factor));
     gsw_status status = gsw_masked_take(context, matrix, is_of_box(kind), factor->masked, &plain);
     if (status == GSW_SUCCESS && upper) {
         gsw_matrix given = *upper;
@@ -160,9 +166,19 @@ static gsw_status describe_shared(gsw_factor *factor) {
     return GSW_SUCCESS;
 }
 
+/* Takes the mask of the own box. */
+static gsw_status take_own_mask(gsw_factor *factor, const gsw_matrix *matrix) {
+    const gsw_matrix box = gsw_matrix_of_own_box(matrix);
+    gsw_status status = matrix->active ? open_mask(factor) : GSW_SUCCESS;
+    if (status == GSW_SUCCESS && matrix->active)
+        status = gsw_masked_take_mask(factor->context, &box, factor->masked);
+    return gsw_partition_agree(matrix->partition, status);
+}
+
 static gsw_status open_shared(gsw_factor *made, const gsw_matrix *matrix) {
     gsw_distributed_matrix *rows;
     made->points = gsw_box_points(&matrix->partition->own);
+    GSW_TRY(take_own_mask(made, matrix));
     GSW_TRY(gsw_distributed_matrix_open(matrix, &rows));
     const gsw_status status =
         gsw_distributed_factor_create_as(rows, &made->options, 0, GSW_F64, &made->shared);
@@ -203,11 +219,11 @@ static gsw_status create_shared(gsw_context *context, const gsw_matrix *matrix,
 static gsw_status refactor_shared(gsw_context *context, gsw_factor *factor,
                                   const gsw_matrix *matrix) {
     gsw_distributed_factor *f = factor->shared;
-    gsw_partition *p = f->partition;
     const gsw_status own = gsw_factor_check_system(context, factor, matrix, "matrix");
     GSW_TRY(gsw_distributed_matrix_check_next(f->matrix, matrix, own, "factor"));
     factor->usable = 0;
-    GSW_TRY(gsw_partition_agree(p, gsw_distributed_matrix_take(f->matrix, matrix)));
+    GSW_TRY(take_own_mask(factor, matrix));
+    GSW_TRY(gsw_distributed_matrix_take(f->matrix, matrix));
     GSW_TRY(gsw_distributed_factor_refactor(f));
     factor->usable = 1;
     return describe_shared(factor);
@@ -295,10 +311,9 @@ gsw_status gsw_factor_solve(gsw_context *context, gsw_factor *factor, int64_t co
     GSW_TRY(check_solve(context, factor, count, b, ldb, x, ldx));
     if (count == 0)
         return GSW_SUCCESS;
-    if (factor->shared)
-        return solve_shared(factor, count, b, ldb, x, ldx);
     GSW_TRY(mask_vectors(factor, count, &b, &ldb, x, ldx));
-    return gsw_packed_solve(context, factor, count, b, ldb, x, ldx);
+    return factor->shared ? solve_shared(factor, count, b, ldb, x, ldx)
+                          : gsw_packed_solve(context, factor, count, b, ldb, x, ldx);
 }
 
 gsw_status gsw_factor_sweep(gsw_context *context, gsw_factor *factor, int which, int64_t count,

@@ -188,6 +188,33 @@ __global__ void __launch_bounds__(THREADS)
         gsw_mask_shorten_row(&m, &near, row);
 }
 
+__global__ void __launch_bounds__(THREADS)
+    cut_box(const __grid_constant__ gsw_mask_rows m, const __grid_constant__ gsw_frame frame,
+            int64_t n) {
+    take_turn();
+    for (int64_t row = first_of_thread(); row < n; row += threads_of_grid())
+        gsw_mask_cut_row(&m, frame.e, frame.low, row);
+}
+
+/* One pointer for each axis. */
+template <typename Value> struct per_axis { Value *of[3]; };
+
+__global__ void __launch_bounds__(THREADS)
+    put_couplings(const __grid_constant__ gsw_mask_rows m, int64_t n, const int64_t *nearest,
+                  per_axis<double> along) {
+    take_turn();
+    for (int64_t row = first_of_thread(); row < n; row += threads_of_grid())
+        gsw_mask_put_couplings(&m, nearest, row, along.of);
+}
+
+__global__ void __launch_bounds__(THREADS)
+    extend_faces(const __grid_constant__ gsw_mask_rows m, const __grid_constant__ gsw_frame frame,
+                 int64_t n, per_axis<const double> along) {
+    take_turn();
+    for (int64_t row = first_of_thread(); row < n; row += threads_of_grid())
+        gsw_mask_extend_faces(&m, frame.e, frame.low, along.of, row);
+}
+
 /* The active point of a line that is nearest to x, from the bits of its active points; -1: there is
  * none. Of two the one before. */
 __device__ int64_t nearest_in_line(const uint32_t *bits, int64_t x, int64_t count) {
@@ -287,6 +314,15 @@ gsw_status gsw_cuda_cut(gsw_context *context, const gsw_matrix *matrix, gsw_dtyp
         context,
         launch_step<CUT>(context, matrix, gsw_mask_rows_of(matrix, type, arrays), nullptr, nullptr),
         "leaving inactive points out of a matrix");
+}
+
+gsw_status gsw_cuda_cut_box(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *frame,
+                            gsw_dtype type, void *const *arrays) {
+    const int64_t n = points_of(matrix);
+    return gsw_cuda_check(context,
+                          launch_kernel(gsw_cuda_of(context), cut_box, blocks_of(n), THREADS, 0,
+                                        gsw_mask_rows_of(matrix, type, arrays), *frame, n),
+                          "leaving inactive points out of a matrix");
 }
 
 /* Launches what adds to `counts` numbers on the device, and gives these to the host. */
@@ -396,4 +432,28 @@ gsw_status gsw_cuda_extend(gsw_context *context, const gsw_matrix *matrix, int64
     if (error == cudaSuccess)
         error = launch_step<END>(context, matrix, m, nearest, nullptr);
     return gsw_cuda_check(context, error, "coupling inactive points");
+}
+
+gsw_status gsw_cuda_couplings(gsw_context *context, const gsw_matrix *matrix,
+                              const int64_t *nearest, const double *const *arrays,
+                              double *const along[3]) {
+    const int64_t n = points_of(matrix);
+    const per_axis<double> to = {{along[0], along[1], along[2]}};
+    return gsw_cuda_check(context,
+                          launch_kernel(gsw_cuda_of(context), put_couplings, blocks_of(n), THREADS,
+                                        0, gsw_mask_rows_of(matrix, GSW_F64, (void *const *)arrays),
+                                        n, nearest, to),
+                          "finding the couplings beside inactive points");
+}
+
+gsw_status gsw_cuda_extend_faces(gsw_context *context, const gsw_matrix *matrix,
+                                 const gsw_frame *frame, const double *const along[3],
+                                 double *const *arrays) {
+    const int64_t n = points_of(matrix);
+    const per_axis<const double> from = {{along[0], along[1], along[2]}};
+    return gsw_cuda_check(context,
+                          launch_kernel(gsw_cuda_of(context), extend_faces, blocks_of(n), THREADS,
+                                        0, gsw_mask_rows_of(matrix, GSW_F64, (void *const *)arrays),
+                                        *frame, n, from),
+                          "extending a matrix across the faces of boxes");
 }

@@ -10,6 +10,8 @@ gsw_status gsw_cuda_take_mask(gsw_context *context, int64_t n, const uint8_t *ac
                               uint8_t *copy);
 gsw_status gsw_cuda_cut(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                         void *const *arrays);
+gsw_status gsw_cuda_cut_box(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *frame,
+                            gsw_dtype type, void *const *arrays);
 gsw_status gsw_cuda_is_cut(gsw_context *context, const gsw_matrix *matrix, int *yes);
 gsw_status gsw_cuda_find_fixed(gsw_context *context, const gsw_matrix *matrix, uint8_t *left,
                                int64_t counts[3]);
@@ -23,5 +25,11 @@ gsw_status gsw_cuda_shorten(gsw_context *context, const gsw_matrix *matrix, cons
                             double *const *arrays);
 gsw_status gsw_cuda_extend(gsw_context *context, const gsw_matrix *matrix, int64_t *nearest,
                            double *const *arrays);
+gsw_status gsw_cuda_couplings(gsw_context *context, const gsw_matrix *matrix,
+                              const int64_t *nearest, const double *const *arrays,
+                              double *const along[3]);
+gsw_status gsw_cuda_extend_faces(gsw_context *context, const gsw_matrix *matrix,
+                                 const gsw_frame *frame, const double *const along[3],
+                                 double *const *arrays);
 
 #endif

@@ -1,0 +1,13 @@
+/* distributed_mask.h: inactive points of a matrix on several processes, for the set-up of
+ * multigrid.
+ */
+#ifndef GSW_DISTRIBUTED_MASK_H
+#define GSW_DISTRIBUTED_MASK_H
+
+#include "distributed_matrix.h"
+
+/* Extends rows of a matrix with a mask weakly into the inactive points (common/mask.h); `active` is
+ * the mask of the box. Each process finds the nearest active points in its own box. Collective. */
+gsw_status gsw_distributed_matrix_extend(gsw_distributed_matrix *a, const uint8_t *active);
+
+#endif
