@@ -231,6 +231,7 @@ TEST(global_cycles_are_those_of_one_process) {
 typedef struct solve_of_test {
     const gsw_matrix *whole;
     const double *b; /* of the whole grid */
+    double *x;       /* likewise; NULL: not wanted */
     gsw_solver_report report[HUB_PROCESSES];
     gsw_status status[HUB_PROCESSES];
     char message[HUB_PROCESSES][512];
@@ -249,7 +250,9 @@ static gsw_status solve_part(part_of_test *p, const hub_rank *rank, const gsw_tr
     p->b = malloc((size_t)gsw_operator_points(p->A) * sizeof(double));
     p->x = calloc((size_t)gsw_operator_points(p->A), sizeof(double));
     TRY(gsw_partition_distribute(p->partition, 0, root ? s->b : NULL, p->b));
-    return gsw_solve(p->context, &p->matrix, &options, p->b, p->x, &s->report[rank->rank]);
+    TRY(gsw_solve(p->context, &p->matrix, &options, p->b, p->x, &s->report[rank->rank]));
+    return s->x == NULL ? GSW_SUCCESS
+                        : gsw_partition_collect(p->partition, 0, p->x, root ? s->x : NULL);
 }
 
 static void solve_body(hub_rank *rank, const gsw_transport *transport, void *user) {
@@ -283,6 +286,54 @@ TEST(the_choice_is_that_of_one_process) {
             ck_assert_int_eq(s.report[r].iterations, s.report[0].iterations);
             ck_assert_double_le(s.report[r].residual, 1e-8);
         }
+        if (whole->active != NULL) /* lakes of one point are fixed points */
+            ck_assert_int_le(llabs(s.report[0].iterations - alone.iterations), 1);
+    }
+}
+
+/* Boundary values as rows of the identity, or by a large diagonal: without them the matrix is
+ * symmetric. */
+TEST(fixed_points_are_those_of_one_process) {
+    const gsw_grid g = {20, 21, 22};
+    gsw_context *context = keep(KEPT_CONTEXT, NULL, backend_context(1));
+    oracle_matrix *matrix = keep_matrix_of(&g, oracle_stencil_named("D3N7"), 1, ORACLE_POSITIVE);
+    const gsw_matrix *poisson = keep_problem("poisson:20x21x22");
+    const int64_t points = oracle_points(&g);
+    double *b = keep_random(3, points), *x = keep_zeros(points), *r = keep_zeros(points);
+    uint8_t *active = keep(KEPT_BYTES, NULL, malloc((size_t)points));
+    for (int64_t row = 0; row < points; row++) {
+        const int is_fixed = row % g.nx == 0 || row % 97 == 5;
+        for (int32_t e = 0; e < 7; e++) {
+            const double value = ((const double *)poisson->array.values[e])[row];
+            const int center = e == matrix->view.stencil.center;
+            ((double *)matrix->arrays[e])[row] = !is_fixed ? value
+                                                 : center  ? (_i % 2 ? 1e9 : 1)
+                                                 : _i % 2  ? value
+                                                           : 0;
+        }
+        active[row] = row % 89 != 7;
+    }
+    if (_i >= 2)
+        matrix->view.active = active;
+    solve_of_test s = {.whole = &matrix->view, .b = b, .x = x};
+    gsw_solver_report alone = {.size = sizeof alone};
+    must(context, gsw_solve(context, s.whole, NULL, b, r, &alone));
+    ck_assert_ptr_nonnull(strstr(alone.reason, "fixed"));
+    for (int processes = 2; processes <= 4; processes++) {
+        hub_run(processes, 0, -1, solve_body, &s);
+        for (int i = 0; i < processes; i++) {
+            ck_assert_msg(s.status[i] == GSW_SUCCESS, "process %d: %s", i, s.message[i]);
+            ck_assert_str_eq(s.report[i].reason, alone.reason);
+            ck_assert_int_le(llabs(s.report[i].iterations - alone.iterations), 1);
+            ck_assert(s.report[i].converged);
+        }
+        must(context, gsw_residual(context, s.whole, GSW_F64, b, x, r));
+        double left = 0, square = 0;
+        for (int64_t row = 0; row < points; row++) {
+            left += r[row] * r[row];
+            square += _i < 2 || active[row] ? b[row] * b[row] : 0;
+        }
+        ck_assert_double_le(sqrt(left / square), 1.1e-8);
     }
 }
 
@@ -474,6 +525,7 @@ int main(int argc, char **argv) {
         return backend_run_suite(suite);
     TESTS(tc, a_singular_matrix_converges, a_stretched_grid_gets_ilu_as_on_one_process,
           levels_are_whole_from_the_points_asked_for, wrong_arguments_are_refused_by_all);
+    LOOPS(tc, 4, fixed_points_are_those_of_one_process);
     LOOPS(tc, 11, the_choice_is_that_of_one_process);
     LOOPS(tc, 5, a_mask_takes_the_iterations_of_one_process);
     return backend_run_suite(suite);

@@ -122,6 +122,13 @@ GSW_HD int64_t gsw_mask_beside(const gsw_mask_rows *m, const gsw_mask_point *p, 
     return e < 0 ? -1 : gsw_mask_neighbour(m, p, e, 1);
 }
 
+/* The row in a frame, as in gsw_mask_cut_row(), of a row of a box of n points along each axis. */
+GSW_HD int64_t gsw_mask_row_in_frame(const int64_t n[3], const int64_t e[3], const int64_t low[3],
+                                     int64_t row) {
+    const int64_t line = row / n[0];
+    return row % n[0] + low[0] + e[0] * (line % n[1] + low[1] + e[1] * (line / n[1] + low[2]));
+}
+
 /* What a row is: 0 one of a system; 1 one without couplings; 2 one with a diagonal so large that it
  * determines its unknown nearly alone; 3 one of zeros; 4 one of an inactive point. The mask may be
  * NULL. */

@@ -151,16 +151,18 @@ static gsw_status host_is_cut(gsw_context *context, const gsw_matrix *matrix, in
     return GSW_SUCCESS;
 }
 
-static gsw_status host_find_fixed(gsw_context *context, const gsw_matrix *matrix, uint8_t *left,
-                                  int64_t counts[3]) {
+static gsw_status host_find_fixed(gsw_context *context, const gsw_matrix *matrix,
+                                  const gsw_frame *own, uint8_t *left, int64_t counts[3]) {
     const gsw_grid *g = &matrix->grid;
+    const gsw_frame all = {{g->nx, g->ny, g->nz}, {g->nx, g->ny, g->nz}, {0, 0, 0}};
+    const gsw_frame *f = own != NULL ? own : &all;
     const gsw_mask_rows m = gsw_mask_rows_of(matrix, matrix->array.value_type,
                                              (void *const *)(uintptr_t)matrix->array.values);
-    const int64_t points = g->nx * lines_of(g);
+    const int64_t points = f->n[0] * f->n[1] * f->n[2];
     int64_t alone = 0, large = 0, zeros = 0;
 #pragma omp parallel for num_threads(context->threads) if (points > SERIAL_LIMIT) reduction(+ : alone, large, zeros)
     for (int64_t row = 0; row < points; row++) {
-        const int kind = gsw_mask_kind(&m, row);
+        const int kind = gsw_mask_kind(&m, gsw_mask_row_in_frame(f->n, f->e, f->low, row));
         left[row] = kind == 0;
         alone += kind == 1;
         large += kind == 2;

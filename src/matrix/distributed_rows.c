@@ -200,16 +200,20 @@ gsw_status gsw_distributed_survey(const gsw_distributed_rows *rows, int mirror,
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_distributed_survey_matrix(gsw_distributed_matrix *matrix, gsw_survey *survey) {
+gsw_status gsw_distributed_rows_around(gsw_distributed_matrix *matrix, gsw_distributed_rows *rows) {
     const gsw_stencil *stencil = &matrix->local.stencil;
     const gsw_reach reach = gsw_reach_of(stencil, 0, stencil->count);
-    gsw_distributed_rows rows;
     int64_t width = 1;
     for (int axis = 0; axis < 3; axis++) {
         width = reach.before[axis] > width ? reach.before[axis] : width;
         width = reach.after[axis] > width ? reach.after[axis] : width;
     }
-    gsw_status status = gsw_distributed_rows_open(matrix, width, 0, &rows);
+    return gsw_distributed_rows_open(matrix, width, 0, rows);
+}
+
+gsw_status gsw_distributed_survey_matrix(gsw_distributed_matrix *matrix, gsw_survey *survey) {
+    gsw_distributed_rows rows;
+    gsw_status status = gsw_distributed_rows_around(matrix, &rows);
     if (status == GSW_SUCCESS)
         status = gsw_distributed_survey(&rows, 1, survey);
     gsw_distributed_rows_close(&rows);

@@ -33,6 +33,9 @@ gsw_status gsw_distributed_rows_reserve(gsw_distributed_matrix *matrix, int64_t 
 gsw_status gsw_distributed_rows_fetch(gsw_distributed_rows *rows);
 gsw_status gsw_distributed_rows_open(gsw_distributed_matrix *matrix, int64_t width, int even,
                                      gsw_distributed_rows *rows);
+
+/* The same in frames that reach as far as the stencil. */
+gsw_status gsw_distributed_rows_around(gsw_distributed_matrix *matrix, gsw_distributed_rows *rows);
 void gsw_distributed_rows_close(gsw_distributed_rows *rows);
 
 /* The survey of the whole grid, the same in all processes (multigrid_ops.h). Frames reach at least

@@ -8,47 +8,85 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "core/reserve.h"
+#include "core/sums.h"
 #include "krylov/krylov_method.h"
+#include "matrix/distributed_rows.h"
 
 /* A solve aims a little lower than it has to, because sums are rounded. */
 #define MARGIN 0.9
 
-/* Marks the fixed points. */
-static gsw_status find(gsw_lifted *l, const gsw_matrix *matrix) {
-    gsw_context *context = l->context;
+/* Marks the fixed points on one process. */
+static gsw_status find_alone(gsw_context *context, const gsw_matrix *matrix, uint8_t *left,
+                             int64_t counts[3]) {
     gsw_probe_matrix taken;
     gsw_matrix all = *matrix;
-    int64_t counts[3] = {0}, bytes = 0;
     all.active = NULL;
-    GSW_TRY(gsw_reserve_counted(context, (size_t)l->points, 1, &bytes, (void **)&l->left));
     GSW_TRY(gsw_probe_take(context, &all, &taken));
     taken.view.active = matrix->active;
     gsw_status status = gsw_probe_join_around(context, matrix, &taken);
     if (status == GSW_SUCCESS)
-        status = context->ops->mask->find_fixed(context, &taken.view, l->left, counts);
+        status = context->ops->mask->find_fixed(context, &taken.view, NULL, left, counts);
     gsw_probe_release(context, &taken);
-    l->alone = counts[0];
-    l->large = counts[1];
-    l->zeros = counts[2];
     return status;
+}
+
+/* The same for the own box, from the rows around it. Collective. */
+static gsw_status find_shared(gsw_context *context, const gsw_matrix *matrix, uint8_t *left,
+                              int64_t counts[3]) {
+    gsw_distributed_matrix *own;
+    gsw_distributed_rows rows = {.of = NULL};
+    uint8_t *framed = NULL;
+    GSW_TRY(gsw_distributed_matrix_open(matrix, &own));
+    gsw_status status = gsw_distributed_rows_around(own, &rows);
+    if (status == GSW_SUCCESS && matrix->active != NULL)
+        status = gsw_mask_in_frame(&rows.ghosts, matrix->active, &framed);
+    rows.matrix.active = framed;
+    if (status == GSW_SUCCESS)
+        status =
+            context->ops->mask->find_fixed(context, &rows.matrix, &rows.ghosts.frame, left, counts);
+    status = gsw_partition_agree(matrix->partition, status);
+    gsw_unreserve(context, framed);
+    gsw_distributed_rows_close(&rows);
+    gsw_distributed_matrix_destroy(own);
+    return status;
+}
+
+/* Marks the fixed points, and counts those of all processes. */
+static gsw_status find(gsw_lifted *l, const gsw_matrix *matrix) {
+    int64_t counts[3] = {0}, bytes = 0;
+    GSW_TRY(gsw_matrix_agree(
+        matrix, gsw_reserve_counted(l->context, (size_t)l->points, 1, &bytes, (void **)&l->left)));
+    GSW_TRY(gsw_partition_of(matrix) != NULL ? find_shared(l->context, matrix, l->left, counts)
+                                             : find_alone(l->context, matrix, l->left, counts));
+    double sums[3] = {(double)counts[0], (double)counts[1], (double)counts[2]};
+    GSW_TRY(gsw_context_sum(l->context, 3, sums));
+    l->alone = (int64_t)sums[0];
+    l->large = (int64_t)sums[1];
+    l->zeros = (int64_t)sums[2];
+    return GSW_SUCCESS;
+}
+
+static gsw_status open_vectors(gsw_lifted *l, const gsw_matrix *matrix) {
+    GSW_TRY(gsw_reserve_vector(l->context, l->points, &l->r));
+    GSW_TRY(gsw_reserve_vector(l->context, l->points, &l->e));
+    GSW_TRY(gsw_reserve_vector(l->context, l->points, &l->spare));
+    return matrix->active != NULL ? gsw_reserve_vector(l->context, l->points, &l->kept)
+                                  : GSW_SUCCESS;
 }
 
 gsw_status gsw_lifted_open(gsw_context *context, const gsw_matrix *matrix, gsw_lifted *l) {
     const gsw_grid *g = &matrix->grid;
     const gsw_factor_options jacobi = {.size = sizeof jacobi, .kind = GSW_JACOBI, .pivot_shift = 1};
-    *l = (gsw_lifted){.context = context, .points = g->nx * g->ny * g->nz};
+    *l = (gsw_lifted){.context = context, .points = gsw_matrix_own_points(matrix)};
     GSW_TRY(find(l, matrix));
     const int64_t fixed = l->alone + l->large + l->zeros;
-    if (fixed == 0 || fixed == l->points) {
+    if (fixed == 0 || fixed == g->nx * g->ny * g->nz) {
         gsw_lifted_close(l);
         return GSW_SUCCESS;
     }
     GSW_TRY(gsw_operator_from_matrix(context, matrix, &l->whole));
     GSW_TRY(gsw_factor_create(context, matrix, &jacobi, &l->diagonal));
-    GSW_TRY(gsw_reserve_vector(context, l->points, &l->r));
-    GSW_TRY(gsw_reserve_vector(context, l->points, &l->e));
-    GSW_TRY(gsw_reserve_vector(context, l->points, &l->spare));
-    return matrix->active != NULL ? gsw_reserve_vector(context, l->points, &l->kept) : GSW_SUCCESS;
+    return gsw_matrix_agree(matrix, open_vectors(l, matrix));
 }
 
 void gsw_lifted_close(gsw_lifted *l) {
@@ -61,7 +99,7 @@ void gsw_lifted_close(gsw_lifted *l) {
 }
 
 static gsw_status norm(const gsw_lifted *l, const double *x, double *result) {
-    GSW_TRY(l->context->ops->vector->dot(l->context, l->points, x, x, result));
+    GSW_TRY(gsw_dot(l->context, l->points, x, x, result));
     *result = sqrt(*result);
     return GSW_SUCCESS;
 }

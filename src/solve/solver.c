@@ -95,11 +95,10 @@ static void survey(gsw_solver *s, const gsw_matrix *matrix) {
  * as it is. */
 static gsw_status lift(gsw_solver *s, const gsw_matrix *matrix) {
     gsw_lifted_close(&s->lifted);
+    const gsw_grid *g = &matrix->grid;
     s->is_surveyed = 0;
-    if (gsw_partition_of(matrix) != NULL)
-        return GSW_SUCCESS;
     survey(s, matrix);
-    const int some = s->survey.fixed > 0 && s->survey.fixed < gsw_matrix_own_points(matrix);
+    const int some = s->survey.fixed > 0 && s->survey.fixed < g->nx * g->ny * g->nz;
     if (!s->is_surveyed || (!some && s->survey.bad_row < 0))
         return GSW_SUCCESS;
     const gsw_quiet quiet = gsw_quiet_begin(s->context);

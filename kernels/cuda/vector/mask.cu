@@ -161,12 +161,13 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 __global__ void __launch_bounds__(THREADS)
-    find_fixed(const __grid_constant__ gsw_mask_rows m, int64_t n, uint8_t *left,
-               unsigned long long *counts) {
+    find_fixed(const __grid_constant__ gsw_mask_rows m, const __grid_constant__ gsw_frame f,
+               uint8_t *left, unsigned long long *counts) {
+    const int64_t n = f.n[0] * f.n[1] * f.n[2];
     unsigned long long alone = 0, large = 0, zeros = 0;
     take_turn();
     for (int64_t row = first_of_thread(); row < n; row += threads_of_grid()) {
-        const int kind = gsw_mask_kind(&m, row);
+        const int kind = gsw_mask_kind(&m, gsw_mask_row_in_frame(f.n, f.e, f.low, row));
         left[row] = kind == 0;
         alone += kind == 1;
         large += kind == 2;
@@ -353,13 +354,16 @@ gsw_status gsw_cuda_is_cut(gsw_context *context, const gsw_matrix *matrix, int *
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_cuda_find_fixed(gsw_context *context, const gsw_matrix *matrix, uint8_t *left,
-                               int64_t counts[3]) {
+gsw_status gsw_cuda_find_fixed(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *own,
+                               uint8_t *left, int64_t counts[3]) {
+    const gsw_grid *g = &matrix->grid;
     const gsw_mask_rows m =
         gsw_mask_rows_of(matrix, matrix->array.value_type, (void *const *)matrix->array.values);
-    const int64_t n = points_of(matrix);
+    const gsw_frame all = {{g->nx, g->ny, g->nz}, {g->nx, g->ny, g->nz}, {0, 0, 0}};
+    const gsw_frame f = own ? *own : all;
+    const int64_t n = f.n[0] * f.n[1] * f.n[2];
     return count_points(context, 3, counts, [&](unsigned long long *found) {
-        return launch_kernel(gsw_cuda_of(context), find_fixed, blocks_of(n), THREADS, 0, m, n, left,
+        return launch_kernel(gsw_cuda_of(context), find_fixed, blocks_of(n), THREADS, 0, m, f, left,
                              found);
     });
 }
