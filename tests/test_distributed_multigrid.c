@@ -337,6 +337,70 @@ TEST(fixed_points_are_those_of_one_process) {
     }
 }
 
+/* The Laplacian without boundary conditions: the rows add up to 0. `active` may be NULL. */
+static oracle_matrix *neumann(const gsw_grid *g, const uint8_t *active) {
+    oracle_matrix *matrix = keep_matrix_of(g, oracle_stencil_named("D3N7"), 1, ORACLE_POSITIVE);
+    const gsw_stencil *stencil = &matrix->view.stencil;
+    for (int64_t row = 0; row < oracle_points(g); row++) {
+        const int64_t x = row % g->nx, y = row / g->nx % g->ny, z = row / g->nx / g->ny;
+        double sum = 0;
+        for (int32_t e = 0; e < stencil->count; e++) {
+            const gsw_offset o = stencil->offsets[e];
+            const int inside = e != stencil->center && x + o.dx >= 0 && x + o.dx < g->nx &&
+                               y + o.dy >= 0 && y + o.dy < g->ny && z + o.dz >= 0 &&
+                               z + o.dz < g->nz &&
+                               (active == NULL || active[row + gsw_grid_row(g, o.dx, o.dy, o.dz)]);
+            ((double *)matrix->arrays[e])[row] = inside ? -1 : 0;
+            sum += inside;
+        }
+        ((double *)matrix->arrays[stencil->center])[row] = sum;
+    }
+    matrix->view.active = active;
+    return matrix;
+}
+
+/* Nothing holds the mean: of the box, of an ocean behind a wall with a hole, and of three basins.
+ * b fits, or it does not. */
+TEST(null_spaces_are_those_of_one_process) {
+    const gsw_grid g = {20, 21, 26};
+    const int walls = _i / 2, fits = _i % 2 == 0;
+    const int64_t points = oracle_points(&g);
+    gsw_context *context = keep(KEPT_CONTEXT, NULL, backend_context(1));
+    uint8_t *active = keep(KEPT_BYTES, NULL, malloc((size_t)points));
+    double *b = keep_random(3, points), *x = keep_zeros(points), *expected = keep_zeros(points);
+    double sum[3] = {0, 0, 0}, size[3] = {0, 0, 0};
+    for (int64_t row = 0; row < points; row++) {
+        const int64_t y = row / g.nx % g.ny, z = row / g.nx / g.ny;
+        const int basin = walls < 2 ? 0 : (z > 11) + (z > 11 && y > 8);
+        active[row] = walls == 0 || (z != 11 || (walls == 1 && y == 3));
+        active[row] = active[row] && !(walls == 2 && z > 11 && y == 8);
+        b[row] = !active[row] ? NAN : fits ? b[row] : b[row] + 0.1 * basin + 0.01;
+        sum[basin] += active[row] ? b[row] : 0;
+        size[basin] += active[row];
+    }
+    for (int64_t row = 0; row < points && fits; row++) {
+        const int64_t y = row / g.nx % g.ny, z = row / g.nx / g.ny;
+        const int basin = walls < 2 ? 0 : (z > 11) + (z > 11 && y > 8);
+        b[row] -= sum[basin] / size[basin];
+    }
+    oracle_matrix *matrix = neumann(&g, walls == 0 ? NULL : active);
+    solve_of_test s = {.whole = &matrix->view, .b = b, .x = x};
+    gsw_solver_report alone = {.size = sizeof alone};
+    const gsw_status status = gsw_solve(context, s.whole, NULL, b, expected, &alone);
+    ck_assert_int_eq(status, fits ? GSW_SUCCESS : GSW_ERROR_NOT_CONVERGED);
+    for (int processes = 2; processes <= 4; processes++) {
+        hub_run(processes, 0, -1, solve_body, &s);
+        for (int i = 0; i < processes; i++) {
+            ck_assert_msg(s.status[i] == status, "process %d: %s", i, s.message[i]);
+            ck_assert_str_eq(s.report[i].message, alone.message);
+            ck_assert_int_le(llabs(s.report[i].iterations - alone.iterations), 1);
+            ck_assert_double_le(fabs(s.report[i].removed - alone.removed), 1e-12);
+        }
+        if (fits)
+            ck_assert_double_le(oracle_error(GSW_F64, points, x, expected), 1e-5);
+    }
+}
+
 /* A solve takes the iterations of one process, or one more or less. */
 static void run_like_one(int processes, system_of_test *s, int iterations) {
     run(processes, s);
@@ -348,29 +412,9 @@ static void run_like_one(int processes, system_of_test *s, int iterations) {
 /* ---- Special matrices, and errors --------------------------------------------------------------
  */
 
-/* The Laplacian without boundary conditions: the rows add up to 0. */
-static oracle_matrix *neumann(const gsw_grid *g) {
-    oracle_matrix *matrix = keep_matrix_of(g, oracle_stencil_named("D3N7"), 1, ORACLE_POSITIVE);
-    const gsw_stencil *stencil = &matrix->view.stencil;
-    for (int64_t row = 0; row < oracle_points(g); row++) {
-        const int64_t x = row % g->nx, y = row / g->nx % g->ny, z = row / g->nx / g->ny;
-        double sum = 0;
-        for (int32_t e = 0; e < stencil->count; e++) {
-            const gsw_offset o = stencil->offsets[e];
-            const int inside = e != stencil->center && x + o.dx >= 0 && x + o.dx < g->nx &&
-                               y + o.dy >= 0 && y + o.dy < g->ny && z + o.dz >= 0 &&
-                               z + o.dz < g->nz;
-            ((double *)matrix->arrays[e])[row] = inside ? -1 : 0;
-            sum += inside;
-        }
-        ((double *)matrix->arrays[stencil->center])[row] = sum;
-    }
-    return matrix;
-}
-
 TEST(a_singular_matrix_converges) {
     const gsw_grid g = {24, 26, 28};
-    oracle_matrix *matrix = neumann(&g);
+    oracle_matrix *matrix = neumann(&g, NULL);
     const int64_t points = oracle_points(&g);
     double *b = keep_random(3, points), *x = keep_zeros(points);
     double *cycle = keep_random(5, points), mean = 0;
@@ -525,6 +569,7 @@ int main(int argc, char **argv) {
         return backend_run_suite(suite);
     TESTS(tc, a_singular_matrix_converges, a_stretched_grid_gets_ilu_as_on_one_process,
           levels_are_whole_from_the_points_asked_for, wrong_arguments_are_refused_by_all);
+    LOOPS(tc, 6, null_spaces_are_those_of_one_process);
     LOOPS(tc, 4, fixed_points_are_those_of_one_process);
     LOOPS(tc, 11, the_choice_is_that_of_one_process);
     LOOPS(tc, 5, a_mask_takes_the_iterations_of_one_process);

@@ -191,7 +191,8 @@ gsw_status gsw_distributed_survey(const gsw_distributed_rows *rows, int mirror,
     if (own.bad_row >= 0)
         own.bad_row = row_of_grid(rows, own.bad_row);
     GSW_TRY(gsw_partition_gather(p, &own, sizeof own));
-    *survey = (gsw_survey){.least = DBL_MAX, .bad_row = -1, .symmetric = 1, .zero_sums = 1};
+    *survey = (gsw_survey){
+        .least = DBL_MAX, .bad_row = -1, .symmetric = 1, .zero_sums = 1, .constants = 1};
     for (int process = 0; process < p->transport.processes; process++) {
         memcpy(&other, p->answers + (size_t)process * sizeof other, sizeof other);
         merge(&other, survey);

@@ -11,7 +11,9 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "core/reserve.h"
+#include "core/sums.h"
 #include "common/seam.h"
+#include "matrix/distributed_rows.h"
 
 static int64_t find_root(int64_t *parent, int64_t at) {
     while (parent[at] != at) {
@@ -49,16 +51,39 @@ static void join_all(const gsw_matrix *matrix, const uint8_t *active, int64_t *p
             }
 }
 
-/* Numbers the basins in the order of their first points. */
-static gsw_status number(gsw_basins *s, const uint8_t *active, int64_t *parent) {
+/* Numbers the basins in the order of their first points. The forest becomes the basins of all
+ * points, or -1. */
+static void number(gsw_basins *s, const uint8_t *active, int64_t *parent, int64_t points) {
+    int64_t next = 0;
+    for (int64_t row = 0; row < points; row++) {
+        /* a root comes before its points, and holds the number of its basin already */
+        const int64_t root = active[row] ? parent[row] : -1;
+        if (root == row) {
+            s->size[next] = 0;
+            s->first[next] = row;
+            parent[row] = next++;
+        } else {
+            parent[row] = root < 0 ? -1 : parent[root];
+        }
+        if (root >= 0)
+            s->size[parent[row]]++;
+    }
+}
+
+/* Keeps the basins of the own points, where there are several. */
+static gsw_status keep(gsw_basins *s, const gsw_partition *p, const uint8_t *active,
+                       int64_t *parent, int64_t points) {
+    void *memory;
+    int64_t at[3];
     s->count = 0;
-    for (int64_t row = 0; row < s->points; row++)
+    for (int64_t row = 0; row < points; row++) {
+        parent[row] = find_root(parent, row);
         s->count += active[row] && parent[row] == row;
-    if (s->count <= 1 || s->count > INT32_MAX) {
+    }
+    if (s->count <= 1 || s->count >= INT32_MAX) {
         s->count = 1;
         return GSW_SUCCESS;
     }
-    void *memory;
     GSW_TRY(gsw_alloc(s->context, (size_t)s->points, sizeof *s->basin, "basins", &memory));
     s->basin = memory;
     GSW_TRY(gsw_alloc(s->context, (size_t)s->count, sizeof *s->size, "basins", &memory));
@@ -67,41 +92,57 @@ static gsw_status number(gsw_basins *s, const uint8_t *active, int64_t *parent) 
     s->first = memory;
     GSW_TRY(gsw_alloc(s->context, (size_t)s->points, sizeof *s->values, "basins", &memory));
     s->values = memory;
-    int32_t next = 0;
-    for (int64_t row = 0; row < s->points; row++) {
-        const int64_t root = active[row] ? find_root(parent, row) : -1;
-        if (root == row) {
-            s->size[next] = 0;
-            s->first[next] = row;
-            s->basin[row] = next++;
-        } else {
-            s->basin[row] = root < 0 ? -1 : s->basin[root];
-        }
-        if (root >= 0)
-            s->size[s->basin[row]]++;
-    }
+    GSW_TRY(gsw_alloc(s->context, (size_t)s->count + 1, sizeof *s->sums, "sums", &memory));
+    s->sums = memory;
+    number(s, active, parent, points);
+    for (int64_t row = 0; row < s->points; row++)
+        s->basin[row] = (int32_t)parent[p != NULL ? gsw_partition_row(p, row, at) : row];
     return GSW_SUCCESS;
+}
+
+/* The mask of the whole grid, on the host. Collective on several processes. */
+static gsw_status take_mask(gsw_context *context, const gsw_matrix *matrix, int64_t points,
+                            void *active) {
+    gsw_partition *p = gsw_partition_of(matrix);
+    gsw_ghosts all = {.partition = NULL};
+    uint8_t *framed = NULL;
+    if (p == NULL)
+        return context->ops->memory->download(context, active, matrix->active, (size_t)points);
+    gsw_status status = gsw_frames_open(p, p, 0, -1, 0, &all);
+    if (status == GSW_SUCCESS)
+        status = gsw_mask_in_frame(&all, matrix->active, &framed);
+    if (status == GSW_SUCCESS)
+        status = context->ops->memory->download(context, active, framed, (size_t)points);
+    gsw_unreserve(context, framed);
+    if (all.partition != NULL)
+        gsw_ghosts_close(&all);
+    return status;
+}
+
+static gsw_status open_forest(gsw_basins *s, int64_t points, void **active, void **parent) {
+    GSW_TRY(gsw_alloc(s->context, (size_t)points, 1, "a mask", active));
+    GSW_TRY(gsw_alloc(s->context, (size_t)points, sizeof(int64_t), "basins", parent));
+    for (int64_t row = 0; row < points; row++)
+        ((int64_t *)*parent)[row] = row;
+    return gsw_reserve_vector(s->context, s->points, &s->b);
 }
 
 gsw_status gsw_basins_open(gsw_context *context, const gsw_matrix *matrix, gsw_basins *s) {
     const gsw_grid *g = &matrix->grid;
+    const int64_t points = g->nx * g->ny * g->nz;
     void *active = NULL, *parent = NULL;
-    gsw_status status;
-    *s = (gsw_basins){.context = context, .grid = *g, .points = g->nx * g->ny * g->nz, .count = 1};
+    *s = (gsw_basins){
+        .context = context, .grid = *g, .points = gsw_matrix_own_points(matrix), .count = 1};
     if (matrix->active == NULL)
         return GSW_SUCCESS;
-    GSW_TRY_GOTO(gsw_alloc(context, (size_t)s->points, 1, "a mask", &active), cleanup);
-    GSW_TRY_GOTO(gsw_alloc(context, (size_t)s->points, sizeof(int64_t), "basins", &parent),
-                 cleanup);
-    GSW_TRY_GOTO(context->ops->memory->download(context, active, matrix->active, (size_t)s->points),
-                 cleanup);
-    for (int64_t row = 0; row < s->points; row++)
-        ((int64_t *)parent)[row] = row;
-    GSW_TRY_GOTO(gsw_reserve_vector(context, s->points, &s->b), cleanup);
-    join_all(matrix, active, parent);
-    status = number(s, active, parent);
-
-cleanup:
+    gsw_status status = gsw_matrix_agree(matrix, open_forest(s, points, &active, &parent));
+    if (status == GSW_SUCCESS)
+        status = gsw_matrix_agree(matrix, take_mask(context, matrix, points, active));
+    if (status == GSW_SUCCESS) {
+        join_all(matrix, active, parent);
+        status =
+            gsw_matrix_agree(matrix, keep(s, gsw_partition_of(matrix), active, parent, points));
+    }
     free(parent);
     free(active);
     return status;
@@ -110,6 +151,7 @@ cleanup:
 void gsw_basins_close(gsw_basins *s) {
     if (s->context != NULL)
         gsw_unreserve(s->context, s->b);
+    free(s->sums);
     free(s->values);
     free(s->first);
     free(s->size);
@@ -117,53 +159,47 @@ void gsw_basins_close(gsw_basins *s) {
     *s = (gsw_basins){.context = NULL};
 }
 
-/* The sums of a vector, whose values are left on the host. */
-static gsw_status add_up(gsw_basins *s, const double *x, double **sums) {
-    void *memory;
-    GSW_TRY(gsw_alloc(s->context, (size_t)s->count, sizeof **sums, "sums", &memory));
-    *sums = memory;
-    for (int64_t k = 0; k < s->count; k++)
-        (*sums)[k] = 0;
+/* Fills in the values and the sums of a vector. */
+static gsw_status add_up(gsw_basins *s, const double *x) {
+    for (int64_t k = 0; k <= s->count; k++)
+        s->sums[k] = 0;
     GSW_TRY(s->context->ops->memory->download(s->context, s->values, x,
                                               (size_t)s->points * sizeof *s->values));
     for (int64_t row = 0; row < s->points; row++)
-        if (s->basin[row] >= 0)
-            (*sums)[s->basin[row]] += s->values[row];
-    return GSW_SUCCESS;
+        if (s->basin[row] >= 0) {
+            s->sums[s->basin[row]] += s->values[row];
+            s->sums[s->count] += s->values[row] * s->values[row];
+        }
+    return gsw_context_sum(s->context, (int)s->count + 1, s->sums);
 }
 
 /* Of a single basin the Krylov method itself leaves the mean out, and says how much it was. */
 gsw_status gsw_basins_measure(gsw_basins *s, const double *b, gsw_unfit *unfit) {
-    double *sums = NULL, size = 0, along = 0, most = 0;
+    double along = 0, most = 0;
     *unfit = (gsw_unfit){.share = 0};
     if (s->basin == NULL)
         return GSW_SUCCESS;
-    const gsw_status status = add_up(s, b, &sums);
-    for (int64_t k = 0; k < s->count && status == GSW_SUCCESS; k++) {
-        const double part = fabs(sums[k]) / sqrt((double)s->size[k]);
+    GSW_TRY(add_up(s, b));
+    for (int64_t k = 0; k < s->count; k++) {
+        const double part = fabs(s->sums[k]) / sqrt((double)s->size[k]);
         along += part * part;
         if (part > most) {
             most = part;
             unfit->basin = k;
         }
     }
-    for (int64_t row = 0; row < s->points && status == GSW_SUCCESS; row++)
-        size += s->basin[row] >= 0 ? s->values[row] * s->values[row] : 0;
-    unfit->share = size > 0 ? sqrt(along / size) : 0;
-    free(sums);
-    return status;
+    if (s->sums[s->count] > 0)
+        unfit->share = sqrt(along / s->sums[s->count]);
+    return GSW_SUCCESS;
 }
 
 gsw_status gsw_basins_project(gsw_basins *s, const double *x, double *y) {
-    double *sums = NULL;
-    const gsw_status status = add_up(s, x, &sums);
-    for (int64_t row = 0; row < s->points && status == GSW_SUCCESS; row++) {
+    GSW_TRY(add_up(s, x));
+    for (int64_t row = 0; row < s->points; row++) {
         const int32_t k = s->basin[row];
         if (k >= 0)
-            s->values[row] -= sums[k] / (double)s->size[k];
+            s->values[row] -= s->sums[k] / (double)s->size[k];
     }
-    free(sums);
-    GSW_TRY(status);
     return s->context->ops->memory->upload(s->context, y, s->values,
                                            (size_t)s->points * sizeof *s->values);
 }

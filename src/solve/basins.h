@@ -10,12 +10,13 @@
 typedef struct gsw_basins {
     gsw_context *context;
     gsw_grid grid;
-    int64_t points, count; /* of the grid; basins */
+    int64_t points, count; /* of the own part; basins of the grid */
     /* Where there are several, else NULL. On the host: the basin of a point, or -1; and of a basin
-     * its points and the first one. */
+     * its points and the first one, in the grid. */
     int32_t *basin;
     int64_t *size, *first;
-    double *values;
+    double *values,
+        *sums; /* of a vector: those of the basins, and behind them that of its squares */
     double *b; /* where there is a mask: a vector in the backend's memory */
 } gsw_basins;
 
@@ -27,8 +28,10 @@ typedef struct gsw_unfit {
 
 enum { GSW_BASIN_TEXT = 160 };
 
-/* Finds the basins of a matrix on one process, by its mask and its stencil. Without a mask the grid
- * is one basin. With one the mask is read on the host. Errors: OUT_OF_MEMORY, DEVICE. */
+/* Finds the basins of a matrix by its mask and its stencil. Without a mask the grid is one basin.
+ * With one each process reads the mask of the whole grid on the host, which takes 9 bytes per point
+ * until the end. All functions are collective where the matrix is on a partition. Errors:
+ * OUT_OF_MEMORY, DEVICE, COMMUNICATION, TIMEOUT. */
 gsw_status gsw_basins_open(gsw_context *context, const gsw_matrix *matrix, gsw_basins *basins);
 void gsw_basins_close(gsw_basins *basins);
 

@@ -26,8 +26,8 @@ typedef struct gsw_lifted {
 
 /* Finds the fixed points of a matrix that has been checked. Where there are none, or nothing else,
  * lifted->left is NULL. Counts are those of all processes, vectors of the own part. All functions
- * are collective where the matrix is on a partition. Close *lifted in any case. Errors: OUT_OF_MEMORY, OVERFLOW,
- * NOT_A_GRID. */
+ * are collective where the matrix is on a partition. Close *lifted in any case. Errors:
+ * OUT_OF_MEMORY, OVERFLOW, NOT_A_GRID. */
 gsw_status gsw_lifted_open(gsw_context *context, const gsw_matrix *matrix, gsw_lifted *lifted);
 void gsw_lifted_close(gsw_lifted *lifted);
 

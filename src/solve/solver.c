@@ -114,7 +114,7 @@ static gsw_status lift(gsw_solver *s, const gsw_matrix *matrix) {
 static gsw_status find_basins(gsw_solver *s) {
     gsw_basins_close(&s->basins);
     s->constants = 0;
-    if (gsw_partition_of(&s->matrix) != NULL || s->krylov.nullspace != GSW_NULLSPACE_NONE)
+    if (s->krylov.nullspace != GSW_NULLSPACE_NONE)
         return GSW_SUCCESS;
     s->constants =
         s->is_surveyed && s->survey.constants && s->survey.symmetric && s->survey.bad_row < 0;
@@ -415,7 +415,7 @@ static gsw_status check_fit(gsw_solver *s, const double *b, const gsw_unfit *unf
                                               NULL, s->basins.b));
         b = s->basins.b;
     }
-    GSW_TRY(s->context->ops->vector->dot(s->context, points, b, b, &square));
+    GSW_TRY(gsw_dot(s->context, points, b, b, &square));
     size = sqrt(square);
     report->residual =
         hypot(report->residual * sqrt(fmax(1 - unfit->share * unfit->share, 0)), unfit->share);
@@ -558,7 +558,7 @@ fail:
  * finest level tells. */
 static int missed_something(const gsw_solver *s) {
     const gsw_multigrid *mg = s->candidate.multigrid;
-    if (mg == NULL || gsw_partition_of(&s->matrix) != NULL)
+    if (mg == NULL)
         return 0;
     const gsw_survey *found = gsw_multigrid_survey(mg);
     return found->fixed > 0 ||
