@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include "backend.h"
+#include "common/seam.h"
 #include "keep.h"
 #include "thread_transport.h"
 
@@ -60,6 +61,17 @@ typedef struct part_of_test {
     double *b, *x, *again;
 } part_of_test;
 
+/* Adds an entry to those of a row, from `first` to k, so that columns ascend. */
+static void insert_entry(int64_t *columns, double *values, int64_t first, int64_t k, int64_t column,
+                         double value) {
+    for (; k > first && columns[k - 1] > column; k--) {
+        columns[k] = columns[k - 1];
+        values[k] = values[k - 1];
+    }
+    columns[k] = column;
+    values[k] = value;
+}
+
 /* The rows of the box as a CSR; all couplings inside the grid are stored, and zeros where lines
  * end, which one process alone leaves to gsw_matrix_fit(). */
 static gsw_csr csr_of(const part_of_test *p, const system_of_test *s) {
@@ -68,7 +80,7 @@ static gsw_csr csr_of(const part_of_test *p, const system_of_test *s) {
     int64_t *row_ptr = malloc((size_t)(p->points + 1) * sizeof *row_ptr), k = 0;
     int64_t *columns = malloc((size_t)(p->points * stencil->count) * sizeof *columns);
     double *values = malloc((size_t)(p->points * stencil->count) * sizeof *values);
-    const int alone = gsw_partition_processes(p->partition) == 1;
+    const int alone = gsw_partition_processes(p->partition) == 1 || g->periodic;
     int64_t row = 0;
     for (int64_t z = p->box.begin[2]; z < p->box.end[2]; z++) {
         for (int64_t y = p->box.begin[1]; y < p->box.end[1]; y++) {
@@ -82,10 +94,10 @@ static gsw_csr csr_of(const part_of_test *p, const system_of_test *s) {
                         columns[k] = gsw_grid_row(g, i, j, l) + 1; /* of the next line */
                         values[k++] = 0;
                     }
-                    if (i < 0 || i >= g->nx || j < 0 || j >= g->ny || l < 0 || l >= g->nz)
-                        continue;
-                    columns[k] = gsw_grid_row(g, i, j, l) + 1;
-                    values[k++] = p->arrays[e][row];
+                    int64_t to[3] = {i, j, l};
+                    if (gsw_grid_take_in(g, to))
+                        insert_entry(columns, values, row_ptr[row] - 1, k++,
+                                     gsw_grid_row(g, to[0], to[1], to[2]) + 1, p->arrays[e][row]);
                 }
             }
         }
@@ -364,9 +376,22 @@ static void mask_matrix(oracle_matrix *matrix, int share, uint8_t *active, doubl
     matrix->view.active = active;
 }
 
-/* One of the stencils on all grids. `share`: of active points, in percent; each grid with each kind
- * tries one way to cut it in `step`, not always the same ones. */
-static void compare_with_one_process(int which, int share, int step) {
+/* Whether a CSR can hold the couplings around a grid: all lead to other points. */
+static int fits_around(const gsw_grid *g, const gsw_stencil *stencil) {
+    const int64_t extent[3] = {g->nx, g->ny, g->nz};
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const int32_t d[3] = {stencil->offsets[e].dx, stencil->offsets[e].dy,
+                              stencil->offsets[e].dz};
+        for (int axis = 0; axis < 3; axis++)
+            if ((g->periodic >> axis & 1) && 2 * abs(d[axis]) >= extent[axis])
+                return 0;
+    }
+    return 1;
+}
+
+/* One of the stencils on all grids. `share`: of active points, in percent; `periodic`: axes of the
+ * grids; each grid with each kind tries one way to cut it in `step`, not always the same ones. */
+static void compare_with_one_process(int which, int share, int32_t periodic, int step) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU,         GSW_SSOR,        GSW_JACOBI,
                                             GSW_IC0,  GSW_FACTOR_LOWER, GSW_FACTOR_UPPER};
     const char *name;
@@ -376,6 +401,7 @@ static void compare_with_one_process(int which, int share, int step) {
         const int64_t points = g->nx * g->ny * g->nz;
         oracle_matrix *matrix =
             keep_matrix_of(g, stencil, (uint64_t)(which * 100 + i), ORACLE_POSITIVE);
+        matrix->view.grid.periodic = periodic;
         double *b = keep_random(5, points), *x = keep_random(6, points);
         double *expected = keep_random(7, points);
         double *product = keep_random(8, points);
@@ -392,6 +418,8 @@ static void compare_with_one_process(int which, int share, int step) {
                 memcpy(s.shape, shapes[j] + 1, sizeof s.shape);
                 s.check_product = k == 0;
                 s.from_csr = (j + k) % 3;
+                if (s.from_csr == 1 && !fits_around(&matrix->view.grid, stencil))
+                    s.from_csr = 0;
                 s.product = product;
                 if ((shapes[j][0] > 1 && !fits(g, shapes[j])) ||
                     apply_whole(&s, expected) != GSW_SUCCESS)
@@ -405,8 +433,9 @@ static void compare_with_one_process(int which, int share, int step) {
                     continue;
                 }
                 for (int r = 0; r < shapes[j][0]; r++)
-                    ck_assert_msg(s.status[r] == GSW_SUCCESS, "%s, shape %d: %s", name, j,
-                                  s.message[r]);
+                    ck_assert_msg(s.status[r] == GSW_SUCCESS,
+                                  "%s, grid %d, kind %d, csr %d, shape %d: %s", name, i, k,
+                                  s.from_csr, j, s.message[r]);
                 const double error = oracle_error(GSW_F64, points, x, expected);
                 ck_assert_msg(error <= 1e-13, "%s, grid %d, shape %d, kind %d: error %g", name, i,
                               j, k, error);
@@ -416,8 +445,10 @@ static void compare_with_one_process(int which, int share, int step) {
                 if (k == 0) {
                     ck_assert_int_eq(gsw_spmv(context, &matrix->view, GSW_F64, b, expected),
                                      GSW_SUCCESS);
-                    ck_assert_msg(memcmp(product, expected, (size_t)points * sizeof *product) == 0,
-                                  "%s, grid %d, shape %d: other bits than gsw_spmv()", name, i, j);
+                    ck_assert_msg(
+                        periodic ? oracle_error(GSW_F64, points, product, expected) <= 1e-13
+                                 : memcmp(product, expected, (size_t)points * sizeof *product) == 0,
+                        "%s, grid %d, shape %d: other results than gsw_spmv()", name, i, j);
                 }
             }
         }
@@ -425,12 +456,16 @@ static void compare_with_one_process(int which, int share, int step) {
 }
 
 TEST(global_sweeps_are_those_of_one_process) {
-    compare_with_one_process(_i, 100, SHAPE_STEP);
+    compare_with_one_process(_i, 100, 0, SHAPE_STEP);
 }
 
 TEST(inactive_points_are_those_of_one_process) {
     static const int shares[] = {0, 35, 70, 95};
-    compare_with_one_process(_i, shares[_i % 4], 4 + SHAPE_STEP);
+    compare_with_one_process(_i, shares[_i % 4], 0, 4 + SHAPE_STEP);
+}
+
+TEST(periodic_axes_are_those_of_one_process) {
+    compare_with_one_process(_i, _i % 2 ? 70 : 100, 1 + _i % 7, 2 + SHAPE_STEP);
 }
 
 /* Shifted pivots depend on whole rows, and values may be fp32. */
@@ -821,19 +856,6 @@ TEST(a_bad_pivot_is_reported_by_all) {
     }
 }
 
-TEST(a_mask_is_refused_by_all) {
-    uint8_t mask[9 * 7 * 8] = {1};
-    system_of_test s = small_system((gsw_factor_options){.kind = GSW_ILU0});
-    small.matrix->view.active = mask;
-    s.from_csr = 2;
-    hub_run(4, 0, -1, body, &s);
-    for (int r = 0; r < 4; r++) {
-        ck_assert_int_eq(s.status[r], GSW_ERROR_UNSUPPORTED);
-        ck_assert_ptr_nonnull(
-            strstr(s.message[r], "a mask (active) is for a matrix on one process"));
-    }
-}
-
 TEST(a_failed_factorisation_is_refused_by_all) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_SSOR, GSW_JACOBI};
     for (int kind = 0; kind < 3; kind++)
@@ -858,6 +880,7 @@ int main(int argc, char **argv) {
     LOOPS(tc, on_reference() ? 3 : oracle_stencil_count(), global_sweeps_are_those_of_one_process);
     LOOPS(tc, on_reference() ? 3 : oracle_stencil_count(),
           inactive_points_are_those_of_one_process);
+    LOOPS(tc, on_reference() ? 3 : oracle_stencil_count(), periodic_axes_are_those_of_one_process);
     LOOPS(tc, 8, shifts_and_fp32_are_those_of_one_process);
     LOOPS(tc, 6, global_solves_take_the_iterations_of_one_process);
     LOOPS(tc, 4, repeated_solves_have_the_same_bits);
@@ -865,7 +888,6 @@ int main(int argc, char **argv) {
     LOOPS(tc, on_reference() ? 1 : 6, late_messages_change_nothing);
     TESTS(with_small, values_may_come_in_another_format, a_silent_process_ends_the_others,
           a_process_that_calls_another_function_ends_all, a_partition_leaves_the_sums_of_others,
-          a_bad_pivot_is_reported_by_all, a_mask_is_refused_by_all,
-          a_failed_factorisation_is_refused_by_all);
+          a_bad_pivot_is_reported_by_all, a_failed_factorisation_is_refused_by_all);
     return backend_run_suite(suite);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "backend.h"
+#include "common/seam.h"
 #include "keep.h"
 #include "thread_transport.h"
 
@@ -268,7 +269,8 @@ TEST(the_choice_is_that_of_one_process) {
     static const char *const problems[] = {
         "poisson:40x41x42",    "convection:24x25x26",  "lognormal:33x32x31",  "poisson:9x10x11",
         "random:3:20x21x22",   "helmholtz19:20x21x22", "anisotropic:9x90x80", "box33:12x13x14",
-        "ocean:0.35:30x31x32", "reservoir:30x31x32",   "obstacles:90x80"};
+        "ocean:0.35:30x31x32", "reservoir:30x31x32",   "obstacles:90x80",     "channel:32x30x28",
+        "globe:40x35x21"};
     gsw_context *context = keep(KEPT_CONTEXT, NULL, backend_context(1));
     const gsw_matrix *whole = keep_problem(problems[_i]);
     const int64_t points = oracle_points(&whole->grid);
@@ -474,6 +476,64 @@ TEST(a_mask_takes_the_iterations_of_one_process) {
     }
 }
 
+/* Shifted Laplacians with random coefficients on periodic grids. Odd extents along a periodic axis
+ * are brought together at once. */
+TEST(periodic_cycles_are_those_of_one_process) {
+    static const struct {
+        gsw_grid grid;
+        const char *stencil;
+        int levels; /* on several processes, with two of them */
+    } periodic[] = {{{24, 20, 28, 7}, "D3N7", 1},  {{40, 44, 48, 4}, "D3N7", 2},
+                    {{24, 22, 26, 3}, "D3N27", 1}, {{20, 40, 31, 1}, "D3N7", 1},
+                    {{160, 144, 1, 3}, "D2N5", 2}, {{25, 24, 24, 1}, "D3N7", 0},
+                    {{40, 40, 40, 5}, "D3N19", 2}, {{6, 80, 60, 3}, "D3N7", 1}};
+    const gsw_grid *g = &periodic[_i].grid;
+    const gsw_stencil *stencil = oracle_stencil_named(periodic[_i].stencil);
+    oracle_matrix *matrix = keep_matrix_of(g, stencil, 1, ORACLE_POSITIVE);
+    const int64_t points = oracle_points(g);
+    double *b = keep_random(3, points), *x = keep_random(4, points), *k = keep_random(6, points);
+    double *expected = keep_random(5, points), *solution = keep_zeros(points);
+    for (int64_t row = 0; row < points; row++) {
+        const int64_t at[3] = {row % g->nx, row / g->nx % g->ny, row / g->nx / g->ny};
+        double sum = 1e-3;
+        for (int32_t e = 0; e < stencil->count; e++) {
+            const gsw_offset o = stencil->offsets[e];
+            int64_t to[3] = {at[0] + o.dx, at[1] + o.dy, at[2] + o.dz};
+            const int inside = gsw_grid_take_in(g, to) && e != stencil->center;
+            const int64_t other = inside ? gsw_grid_row(g, to[0], to[1], to[2]) : row;
+            const double coupling = inside ? 2.5 + k[row] + k[other] : 0;
+            ((double *)matrix->arrays[e])[row] = inside ? -coupling : NAN; /* never read */
+            sum += coupling;
+        }
+        ((double *)matrix->arrays[stencil->center])[row] = sum;
+    }
+    matrix->view.grid = *g;
+    system_of_test s = {.whole = &matrix->view,
+                        .options = {.size = sizeof s.options, .scope = GSW_SCOPE_GLOBAL},
+                        .method = GSW_CG,
+                        .b = b,
+                        .x = x};
+    const int iterations = alone(&s, expected, solution);
+    for (int j = 1; j < SHAPES; j++) {
+        if (g->nz == 1 && shapes[j][3] > 1)
+            continue;
+        memcpy(s.shape, shapes[j] + 1, sizeof s.shape);
+        for (s.refactor = 0; s.refactor < 2; s.refactor++) {
+            s.cycles = 1;
+            run(shapes[j][0], &s);
+            const double error = oracle_error(GSW_F64, points, x, expected);
+            ck_assert_msg(error <= 1e-11, "case %d, shape %d: error %g", _i, j, error);
+            if (shapes[j][0] == 2)
+                ck_assert_int_eq(s.info.shared_levels, periodic[_i].levels);
+        }
+        s.refactor = s.cycles = 0;
+        run(shapes[j][0], &s);
+        ck_assert_msg(abs(s.iterations[0] - iterations) <= 1, "case %d, shape %d: %d, not %d", _i,
+                      j, s.iterations[0], iterations);
+        ck_assert_double_le(oracle_error(GSW_F64, points, x, solution), 1e-6);
+    }
+}
+
 /* The Krylov method finds the cycles slow, and ILU(0) takes over. */
 TEST(a_stretched_grid_gets_ilu_as_on_one_process) {
     oracle_matrix *matrix = keep(KEPT_ORACLE, NULL, oracle_stretched(32, 1.3));
@@ -569,9 +629,10 @@ int main(int argc, char **argv) {
         return backend_run_suite(suite);
     TESTS(tc, a_singular_matrix_converges, a_stretched_grid_gets_ilu_as_on_one_process,
           levels_are_whole_from_the_points_asked_for, wrong_arguments_are_refused_by_all);
+    LOOPS(tc, 8, periodic_cycles_are_those_of_one_process);
     LOOPS(tc, 6, null_spaces_are_those_of_one_process);
     LOOPS(tc, 4, fixed_points_are_those_of_one_process);
-    LOOPS(tc, 11, the_choice_is_that_of_one_process);
+    LOOPS(tc, 13, the_choice_is_that_of_one_process);
     LOOPS(tc, 5, a_mask_takes_the_iterations_of_one_process);
     return backend_run_suite(suite);
 }

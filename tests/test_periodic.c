@@ -621,9 +621,6 @@ TEST(refusals) {
                                              .interpolation = GSW_INTERPOLATION_INJECTION};
     expect_refusal(gsw_multigrid_create(context, there, &injection, &mg), GSW_ERROR_UNSUPPORTED,
                    "multigrid with injection does not take periodic grids");
-    gsw_partition *partition;
-    expect_refusal(gsw_partition_create(context, NULL, &t.grid, NULL, &partition),
-                   GSW_ERROR_UNSUPPORTED, "grid: a partition takes no periodic axes");
     gsw_grid other = t.grid;
     gsw_matrix changed = *there;
     mg = keep_multigrid(context, there, (gsw_multigrid_options){0});

@@ -44,6 +44,11 @@
  * nearest to an inactive one, and a solve may take an iteration more or less. The matrix is copied
  * then.
  *
+ * A grid may be periodic, but not on several GPUs. The stencil of a matrix is the near one in both
+ * formats (grid.h). As on one process, products and multigrid know the couplings around the grid,
+ * factors do not, and kinds LOWER and UPPER are refused. Levels with an odd number of points along
+ * a periodic axis are brought to all processes.
+ *
  * What is not the same on several processes:
  *   - Factors are of the kinds up to UPPER, in fp64, not transposed. LOWER and UPPER refuse a
  *     diagonal that is zero or not finite. gsw_factor_sweep() and gsw_factor_extract() are for one

@@ -20,8 +20,8 @@ static void *const *arrays_of(const gsw_distributed_matrix *a) {
     return (void *const *)(uintptr_t)a->values;
 }
 
-static gsw_status open_extension(const gsw_distributed_matrix *a, extension *x) {
-    const int64_t *e = a->ghosts.frame.e, framed = e[0] * e[1] * e[2];
+static gsw_status open_extension(gsw_distributed_matrix *a, extension *x) {
+    const int64_t *e = gsw_distributed_ghosts(a)->frame.e, framed = e[0] * e[1] * e[2];
     GSW_TRY(gsw_reserve_vector(a->partition->context, 4 * a->points + 3 * framed, &x->block));
     x->nearest = x->block;
     for (int axis = 0; axis < 3; axis++) {
@@ -32,7 +32,7 @@ static gsw_status open_extension(const gsw_distributed_matrix *a, extension *x) 
 }
 
 /* Inside the box. */
-static gsw_status extend_box(const gsw_distributed_matrix *a, const uint8_t *active, extension *x) {
+static gsw_status extend_box(gsw_distributed_matrix *a, const uint8_t *active, extension *x) {
     gsw_context *context = a->partition->context;
     gsw_matrix box = a->local;
     GSW_TRY(open_extension(a, x));
@@ -45,16 +45,17 @@ static gsw_status extend_box(const gsw_distributed_matrix *a, const uint8_t *act
 
 gsw_status gsw_distributed_matrix_extend(gsw_distributed_matrix *a, const uint8_t *active) {
     gsw_context *context = a->partition->context;
+    gsw_ghosts *others = gsw_distributed_ghosts(a);
     gsw_matrix box = a->local;
     extension x = {.block = NULL};
     gsw_status status = gsw_partition_agree(a->partition, extend_box(a, active, &x));
     for (int axis = 0; axis < 3 && status == GSW_SUCCESS; axis++)
-        status = gsw_ghosts_update(&a->ghosts, x.couplings[axis], x.framed[axis]);
+        status = gsw_ghosts_update(others, x.couplings[axis], x.framed[axis]);
     if (status == GSW_SUCCESS)
-        status = gsw_mask_in_frame(&a->ghosts, active, &x.active);
+        status = gsw_mask_in_frame(others, active, &x.active);
     box.active = x.active;
     if (status == GSW_SUCCESS)
-        status = context->ops->mask->extend_faces(context, &box, &a->ghosts.frame,
+        status = context->ops->mask->extend_faces(context, &box, &others->frame,
                                                   (const double *const *)x.framed,
                                                   (double *const *)arrays_of(a));
     gsw_unreserve(context, x.active);

@@ -14,6 +14,7 @@
 #include "contract/error.h"
 #include "contract/row.h"
 #include "core/reserve.h"
+#include "domain/wrapped.h"
 #include "space/slabs.h"
 #include "geometry/stencil_facts.h"
 
@@ -22,13 +23,14 @@
 
 /* y in the rows that are coupled to ghosts: those near a face of the box behind which there are
  * ghosts. What is left of the box lies between `core` and `end`. */
-static gsw_status add_ghosts(const gsw_distributed_matrix *a, const double *x, double *y) {
+static gsw_status add_ghosts(gsw_distributed_matrix *a, const double *x, double *y) {
     gsw_context *context = a->partition->context;
-    const gsw_frame *frame = &a->ghosts.frame;
+    const gsw_ghosts *others = gsw_distributed_ghosts(a);
+    const gsw_frame *frame = &others->frame;
     const gsw_reach reach = gsw_reach_of(&a->local.stencil, 0, a->local.stencil.count);
     gsw_couple job = {.matrix = &a->local, .patch = a->patches, .y = y};
     int64_t core[3] = {0, 0, 0}, end[3];
-    job.patches = gsw_ghosts_patches(&a->ghosts, x, a->patches);
+    job.patches = gsw_ghosts_patches(others, x, a->patches);
     memcpy(end, frame->n, sizeof end);
     for (int axis = 2; axis >= 0; axis--) {
         const int64_t ghosts[2] = {frame->low[axis],
@@ -51,10 +53,11 @@ static gsw_status add_ghosts(const gsw_distributed_matrix *a, const double *x, d
 }
 
 gsw_status gsw_distributed_matrix_multiply(gsw_distributed_matrix *a, const double *x, double *y) {
+    gsw_ghosts *others = gsw_distributed_ghosts(a);
     GSW_TRY(gsw_partition_usable(a->partition));
-    GSW_TRY(gsw_ghosts_begin(&a->ghosts, x));
+    GSW_TRY(gsw_ghosts_begin(others, x));
     GSW_TRY(gsw_spmv(a->partition->context, &a->local, GSW_F64, x, y));
-    GSW_TRY(gsw_ghosts_end(&a->ghosts));
+    GSW_TRY(gsw_ghosts_end(others));
     return add_ghosts(a, x, y);
 }
 
@@ -78,9 +81,6 @@ gsw_status gsw_distributed_matrix_begin(gsw_partition *p, const gsw_stencil *ste
     *matrix = a;
     a->partition = p;
     a->points = gsw_box_points(&p->own);
-    GSW_TRY(gsw_alloc(p->context, (size_t)p->transport.processes, sizeof *a->patches,
-                      "a distributed matrix", &memory));
-    a->patches = memory;
     if (!values) {
         if (!gsw_mul_size((size_t)a->points, (size_t)stencil->count, &points))
             return gsw_fail(p->context, GSW_ERROR_OVERFLOW, "a matrix exceeds 64-bit sizes");
@@ -143,6 +143,19 @@ static uint64_t mark_of(const gsw_stencil *stencil) {
     return mark;
 }
 
+static gsw_status open_ghosts(gsw_distributed_matrix *a) {
+    gsw_partition *p = a->partition;
+    const gsw_frame_reach reach = {.width = gsw_stencil_width(&a->local.stencil), .around = 1};
+    void *memory;
+    GSW_TRY(gsw_ghosts_open(p, &a->local.stencil, &a->ghosts));
+    if (p->grid.periodic)
+        GSW_TRY(gsw_frames_open(p, p, 0, &reach, &a->around));
+    GSW_TRY(gsw_alloc(p->context, (size_t)gsw_distributed_ghosts(a)->peers + 1, sizeof *a->patches,
+                      "a distributed matrix", &memory));
+    a->patches = memory;
+    return GSW_SUCCESS;
+}
+
 gsw_status gsw_distributed_matrix_end(gsw_partition *p, gsw_status own,
                                       gsw_distributed_matrix *made,
                                       gsw_distributed_matrix **matrix) {
@@ -156,7 +169,7 @@ gsw_status gsw_distributed_matrix_end(gsw_partition *p, gsw_status own,
         mark = mark_of(&made->local.stencil);
     status = gsw_partition_agree_on(p, status, "stencil", mark);
     if (status == GSW_SUCCESS && made)
-        status = gsw_partition_agree(p, gsw_ghosts_open(p, &made->local.stencil, &made->ghosts));
+        status = gsw_partition_agree(p, open_ghosts(made));
     if (status != GSW_SUCCESS) {
         gsw_distributed_matrix_destroy(made);
         made = NULL;
@@ -185,12 +198,32 @@ const double *gsw_distributed_matrix_doubles(const gsw_distributed_matrix *a, in
     return scratch;
 }
 
+int32_t gsw_distributed_entry(const gsw_grid *grid, const gsw_stencil *near, const int64_t at[3],
+                              int64_t column, int32_t first) {
+    const int64_t row = gsw_grid_row(grid, at[0], at[1], at[2]);
+    for (int32_t e = first; e < near->count; e++) { /* columns ascend mostly like the offsets */
+        const gsw_offset o = near->offsets[e];
+        if (row + gsw_grid_row(grid, o.dx, o.dy, o.dz) == column && at[0] + o.dx >= 0 &&
+            at[0] + o.dx < grid->nx && at[1] + o.dy >= 0 && at[1] + o.dy < grid->ny)
+            return e;
+    }
+    if (column < 0 || column >= grid->nx * grid->ny * grid->nz)
+        return -1;
+    int64_t d[3] = {column % grid->nx - at[0], column / grid->nx % grid->ny - at[1],
+                    column / grid->nx / grid->ny - at[2]};
+    (void)gsw_offset_shorten(grid, d);
+    for (int axis = 0; axis < 3; axis++)
+        if (llabs(d[axis]) > GSW_OFFSET_MAX)
+            return -1;
+    return gsw_stencil_find(near, (gsw_offset){(int32_t)d[0], (int32_t)d[1], (int32_t)d[2]});
+}
+
 /* Copies a row of the CSR into the same row of the box. */
 static gsw_status copy_row(gsw_distributed_matrix *a, const gsw_csr *csr, int64_t row) {
     const gsw_partition *p = a->partition;
     const gsw_stencil *stencil = &a->local.stencil;
     char text[GSW_ROW_TEXT];
-    int64_t at[3];
+    int64_t at[3], before = csr->base - 1, column = before;
     const int64_t global = gsw_partition_row(p, row, at);
     const int64_t begin = gsw_index_at(csr->row_ptr, csr->index_type, row);
     const int64_t end = gsw_index_at(csr->row_ptr, csr->index_type, row + 1);
@@ -200,28 +233,24 @@ static gsw_status copy_row(gsw_distributed_matrix *a, const gsw_csr *csr, int64_
                         gsw_row_text(p->context, csr->base, NULL, row, text));
     int64_t k = begin - csr->base;
     const int64_t stop = end - csr->base;
-    for (int32_t e = 0; e < stencil->count && k < stop; e++) {
-        const gsw_offset o = stencil->offsets[e];
-        const int64_t column = global + gsw_grid_row(&p->grid, o.dx, o.dy, o.dz) + csr->base;
-        if (!gsw_partition_has(p, at, o))
+    for (int32_t e = -1; k < stop; k++) {
+        column = gsw_index_at(csr->columns, csr->index_type, k);
+        const int32_t found =
+            gsw_distributed_entry(&p->grid, stencil, at, column - csr->base, e + 1);
+        if (found < 0 ? !gsw_csr_is_zero(csr, k) : column <= before)
+            break;
+        if (found < 0)
             continue;
-        while (k < stop && gsw_index_at(csr->columns, csr->index_type, k) < column &&
-               gsw_csr_is_zero(csr, k))
-            k++;
-        if (k == stop || gsw_index_at(csr->columns, csr->index_type, k) != column)
-            continue;
-        a->block[e * a->points + row] = gsw_value_at(csr->values, csr->value_type, k);
-        k++;
+        a->block[found * a->points + row] = gsw_value_at(csr->values, csr->value_type, k);
+        before = column;
+        e = found;
     }
-    while (k < stop && gsw_csr_is_zero(csr, k))
-        k++;
     if (k < stop)
         return gsw_fail(p->context, GSW_ERROR_NOT_A_GRID,
                         "csr: row %s is coupled to row %lld, which the stencil does not reach, or "
                         "its columns do not ascend",
                         gsw_row_text(p->context, csr->base, &p->grid, global, text),
-                        (long long)gsw_index_at(csr->columns, csr->index_type, k) +
-                            (gsw_row_base(p->context, csr->base) - csr->base));
+                        (long long)column + (gsw_row_base(p->context, csr->base) - csr->base));
     return GSW_SUCCESS;
 }
 
@@ -262,11 +291,12 @@ static gsw_status cut(gsw_distributed_matrix *a, const uint8_t *active) {
     gsw_context *context = a->partition->context;
     gsw_matrix box = a->local;
     uint8_t *framed = NULL;
-    gsw_status status = gsw_mask_in_frame(&a->ghosts, active, &framed);
+    gsw_ghosts *others = gsw_distributed_ghosts(a);
+    gsw_status status = gsw_mask_in_frame(others, active, &framed);
     box.active = framed;
     if (status == GSW_SUCCESS)
         status =
-            context->ops->mask->cut_box(context, &box, &a->ghosts.frame, a->local.array.value_type,
+            context->ops->mask->cut_box(context, &box, &others->frame, a->local.array.value_type,
                                         (void *const *)(uintptr_t)a->values);
     gsw_unreserve(context, framed);
     return gsw_partition_agree(a->partition, status);
@@ -284,8 +314,11 @@ static gsw_status check_stencil(gsw_context *context, const gsw_stencil *stencil
     return GSW_SUCCESS;
 }
 
-static gsw_status check_csr(const gsw_partition *p, const gsw_csr *csr) {
+static gsw_status check_csr(const gsw_partition *p, const gsw_stencil *near, const gsw_csr *csr) {
+    gsw_stencil around;
     GSW_TRY(gsw_csr_check(p->context, csr, 1));
+    if (p->grid.periodic) /* as on one process */
+        GSW_TRY(gsw_stencil_around(p->context, &p->grid, near, &around));
     GSW_REQUIRE(p->context, csr->rows == gsw_box_points(&p->own),
                 "csr has %lld rows, but the box of process %d has %lld points",
                 (long long)csr->rows, p->transport.rank, (long long)gsw_box_points(&p->own));
@@ -301,7 +334,7 @@ gsw_status gsw_distributed_matrix_check(gsw_context *context, const gsw_matrix *
     if (view->active)
         GSW_TRY(context->ops->memory->check_place(context, "active", view->active));
     if (view->format == GSW_FORMAT_CSR)
-        return check_csr(p, &view->csr);
+        return check_csr(p, &view->stencil, &view->csr);
     GSW_REQUIRE(context, view->format == GSW_FORMAT_STENCIL, "matrix: format %d is unknown",
                 (int)view->format);
     GSW_REQUIRE(context, view->array.values, "array is NULL, or has no values");
@@ -337,7 +370,7 @@ gsw_status gsw_partition_matrix_from_csr(gsw_partition *p, const gsw_stencil *st
         return gsw_matrix_from_csr(p->context, &p->grid, stencil, csr, matrix);
     GSW_REQUIRE(p->context, matrix, "matrix is NULL");
     GSW_TRY(check_stencil(p->context, stencil));
-    GSW_TRY(check_csr(p, csr));
+    GSW_TRY(check_csr(p, stencil, csr));
     *matrix = (gsw_matrix){.grid = p->grid,
                            .stencil = *stencil,
                            .format = GSW_FORMAT_CSR,
@@ -486,6 +519,8 @@ void gsw_distributed_matrix_destroy(gsw_distributed_matrix *matrix) {
     if (!matrix)
         return;
     gsw_ghosts_close(&matrix->ghosts);
+    if (matrix->around.partition)
+        gsw_ghosts_close(&matrix->around);
     if (matrix->moved)
         matrix->partition->context->ops->memory->release(matrix->partition->context, matrix->moved);
     free(matrix->block);

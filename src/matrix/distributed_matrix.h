@@ -3,22 +3,28 @@
 #ifndef GSW_DISTRIBUTED_MATRIX_H
 #define GSW_DISTRIBUTED_MATRIX_H
 
-#include "space/ghosts.h"
+#include "space/frames.h"
 
 typedef struct gsw_distributed_matrix gsw_distributed_matrix;
 
 struct gsw_distributed_matrix {
     gsw_partition *partition;
-    gsw_matrix local; /* on the box, with the grid's stencil; stencil arrays */
+    gsw_matrix local; /* on the box, with the grid's near stencil; stencil arrays */
     const void *values[GSW_STENCIL_MAX];
-    double *block;  /* of the arrays, where the matrix owns them: the host's memory */
-    void *moved;    /* likewise, in the backend's memory */
-    int64_t points; /* of the box */
-    int row_base;   /* from which messages count rows */
-    int is_masked;  /* has a mask: the arrays are its own, without the inactive points */
-    gsw_ghosts ghosts;
+    double *block;      /* of the arrays, where the matrix owns them: the host's memory */
+    void *moved;        /* likewise, in the backend's memory */
+    int64_t points;     /* of the box */
+    int row_base;       /* from which messages count rows */
+    int is_masked;      /* has a mask: the arrays are its own, without the inactive points */
+    gsw_ghosts ghosts;  /* of the box in the grid, as factors see it */
+    gsw_ghosts around;  /* of a periodic grid: with those around it */
     gsw_patch *patches; /* room for those of a product (gsw_ghosts_patches()) */
 };
+
+/* All points that rows of the box are coupled to. */
+static inline gsw_ghosts *gsw_distributed_ghosts(gsw_distributed_matrix *a) {
+    return a->around.partition ? &a->around : &a->ghosts;
+}
 
 /* The rows of a matrix on a partition of several processes. Collective. *matrix is NULL on failure,
  * in all processes. */
@@ -88,6 +94,11 @@ const double *gsw_distributed_matrix_doubles(const gsw_distributed_matrix *a, in
  * the backend's memory. */
 gsw_status gsw_distributed_copy_values(gsw_context *context, gsw_dtype type, int64_t count,
                                        const void *from, double *one, double *to);
+
+/* The entry of the near stencil by which row `at` of the grid is coupled to row `column`; -1: none
+ * reaches it. It probably is `first` or a later one. */
+int32_t gsw_distributed_entry(const gsw_grid *grid, const gsw_stencil *near, const int64_t at[3],
+                              int64_t column, int32_t first);
 
 /* The end of a collective creation: *matrix is what each process has made, or NULL in all of them.
  */

@@ -10,53 +10,6 @@
 #include "contract/error.h"
 #include "core/reserve.h"
 
-/* ---- Frames -----------------------------------------------------------------------------------
- */
-
-/* The frame of a process that reaches `width` points beyond its box, as far as the grid goes. */
-static gsw_box frame_around(const gsw_partition *p, int process, int64_t width, int even) {
-    const int64_t extent[3] = {p->grid.nx, p->grid.ny, p->grid.nz};
-    gsw_box box = gsw_partition_box(p, process);
-    for (int axis = 0; axis < 3; axis++) {
-        int64_t begin = width < 0 ? 0 : box.begin[axis] - width;
-        begin = begin < 0 ? 0 : begin;
-        box.begin[axis] = even ? begin & ~INT64_C(1) : begin;
-        box.end[axis] = width < 0 || box.end[axis] + width > extent[axis] ? extent[axis]
-                                                                          : box.end[axis] + width;
-    }
-    return box;
-}
-
-/* The coarse points of a box that begins at even points. */
-static gsw_box coarse_box(const gsw_box *fine, int axes) {
-    gsw_box coarse = *fine;
-    for (int axis = 0; axis < 3; axis++) {
-        if (!(axes >> axis & 1))
-            continue;
-        coarse.begin[axis] = fine->begin[axis] / 2;
-        coarse.end[axis] = (fine->end[axis] + 1) / 2;
-    }
-    return coarse;
-}
-
-gsw_status gsw_frames_open(gsw_partition *p, const gsw_partition *fine, int axes, int64_t width,
-                           int even, gsw_ghosts *ghosts) {
-    const size_t processes = (size_t)p->transport.processes;
-    void *memory = NULL;
-    gsw_status status =
-        gsw_partition_agree(p, gsw_alloc(p->context, processes, sizeof(gsw_box), "boxes", &memory));
-    if (status == GSW_SUCCESS) {
-        gsw_box *wanted = memory;
-        for (size_t i = 0; i < processes; i++) {
-            wanted[i] = frame_around(fine, (int)i, width, even);
-            wanted[i] = coarse_box(&wanted[i], axes);
-        }
-        status = gsw_ghosts_open_boxes(p, wanted, ghosts);
-    }
-    free(memory);
-    return status;
-}
-
 /* ---- Rows -------------------------------------------------------------------------------------
  */
 
@@ -91,12 +44,14 @@ static gsw_status open_rows(gsw_distributed_matrix *a, gsw_distributed_rows *row
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_distributed_rows_reserve(gsw_distributed_matrix *a, int64_t width, int even,
+gsw_status gsw_distributed_rows_reserve(gsw_distributed_matrix *a, const gsw_frame_reach *reach,
                                         gsw_distributed_rows *rows) {
     *rows = (gsw_distributed_rows){.of = a};
-    gsw_status status = gsw_frames_open(a->partition, a->partition, 0, width, even, &rows->ghosts);
+    gsw_status status = gsw_frames_open(a->partition, a->partition, 0, reach, &rows->ghosts);
     if (status == GSW_SUCCESS)
         status = open_rows(a, rows);
+    if (reach->width < 0)
+        rows->matrix.grid.periodic = a->partition->grid.periodic;
     return gsw_partition_agree(a->partition, status);
 }
 
@@ -124,9 +79,9 @@ gsw_status gsw_distributed_rows_fetch(gsw_distributed_rows *rows) {
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_distributed_rows_open(gsw_distributed_matrix *a, int64_t width, int even,
+gsw_status gsw_distributed_rows_open(gsw_distributed_matrix *a, const gsw_frame_reach *reach,
                                      gsw_distributed_rows *rows) {
-    GSW_TRY(gsw_distributed_rows_reserve(a, width, even, rows));
+    GSW_TRY(gsw_distributed_rows_reserve(a, reach, rows));
     return gsw_distributed_rows_fetch(rows);
 }
 
@@ -202,14 +157,8 @@ gsw_status gsw_distributed_survey(const gsw_distributed_rows *rows, int mirror,
 }
 
 gsw_status gsw_distributed_rows_around(gsw_distributed_matrix *matrix, gsw_distributed_rows *rows) {
-    const gsw_stencil *stencil = &matrix->local.stencil;
-    const gsw_reach reach = gsw_reach_of(stencil, 0, stencil->count);
-    int64_t width = 1;
-    for (int axis = 0; axis < 3; axis++) {
-        width = reach.before[axis] > width ? reach.before[axis] : width;
-        width = reach.after[axis] > width ? reach.after[axis] : width;
-    }
-    return gsw_distributed_rows_open(matrix, width, 0, rows);
+    const gsw_frame_reach reach = {.width = gsw_stencil_width(&matrix->local.stencil), .around = 1};
+    return gsw_distributed_rows_open(matrix, &reach, rows);
 }
 
 gsw_status gsw_distributed_survey_matrix(gsw_distributed_matrix *matrix, gsw_survey *survey) {

@@ -5,6 +5,7 @@
 
 #include "contract/multigrid_ops.h"
 #include "distributed_matrix.h"
+#include "space/frames.h"
 
 /* Rows of the matrix in a frame around the box. Couplings that leave the frame but not the grid are
  * there, too; kernels count them as absent. */
@@ -18,23 +19,15 @@ typedef struct gsw_distributed_rows {
     int64_t points; /* of the frame */
 } gsw_distributed_rows;
 
-/* Opens frames that reach `width` points beyond the boxes of `fine`, as far as the grid goes; the
- * whole grid where width < 0. `even`: they begin at even indices, at most one point earlier, so
- * that their even points are those of the grid. The frames are those of p: either p is `fine` and
- * `axes` is 0, or p is coarser along `axes`, and has their even points. Collective. *ghosts can be
+/* Opens rows in frames, and fetches their present values; and does both. Collective. *rows can be
  * closed on failure, too. */
-gsw_status gsw_frames_open(gsw_partition *p, const gsw_partition *fine, int axes, int64_t width,
-                           int even, gsw_ghosts *ghosts);
-
-/* Opens rows in frames of that width, or of the whole grid where width < 0; and fetches their
- * present values; and does both. Collective. *rows can be closed on failure, too. */
-gsw_status gsw_distributed_rows_reserve(gsw_distributed_matrix *matrix, int64_t width, int even,
-                                        gsw_distributed_rows *rows);
+gsw_status gsw_distributed_rows_reserve(gsw_distributed_matrix *matrix,
+                                        const gsw_frame_reach *reach, gsw_distributed_rows *rows);
 gsw_status gsw_distributed_rows_fetch(gsw_distributed_rows *rows);
-gsw_status gsw_distributed_rows_open(gsw_distributed_matrix *matrix, int64_t width, int even,
+gsw_status gsw_distributed_rows_open(gsw_distributed_matrix *matrix, const gsw_frame_reach *reach,
                                      gsw_distributed_rows *rows);
 
-/* The same in frames that reach as far as the stencil. */
+/* The same in frames that reach as far as the stencil, also around the grid. */
 gsw_status gsw_distributed_rows_around(gsw_distributed_matrix *matrix, gsw_distributed_rows *rows);
 void gsw_distributed_rows_close(gsw_distributed_rows *rows);
 

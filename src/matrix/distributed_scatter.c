@@ -11,6 +11,7 @@
 #include "contract/error.h"
 #include "contract/row.h"
 #include "distributed_matrix.h"
+#include "domain/wrapped.h"
 #include "geometry/stencil_facts.h"
 
 /* ---- Vectors ----------------------------------------------------------------------------------
@@ -93,11 +94,11 @@ gsw_status gsw_partition_distribute(gsw_partition *partition, int root, const do
 /* ---- Matrices ---------------------------------------------------------------------------------
  */
 
-/* Writes the entries of one row of the whole matrix to value[e * pitch]. */
-static void read_row(const gsw_matrix *whole, int64_t row, double *value, int64_t pitch) {
-    const gsw_stencil *s = &whole->stencil;
+/* Writes the entries of one row of the whole matrix to value[e * pitch], e of its near stencil. */
+static void read_row(const gsw_matrix *whole, const gsw_stencil *near, int64_t row, double *value,
+                     int64_t pitch) {
     if (whole->format == GSW_FORMAT_STENCIL) {
-        for (int32_t e = 0; e < s->count; e++)
+        for (int32_t e = 0; e < near->count; e++)
             value[e * pitch] = whole->array.values[e]
                                    ? gsw_value_at(whole->array.values[e], whole->array.value_type,
                                                   gsw_array_at(whole, row))
@@ -106,30 +107,31 @@ static void read_row(const gsw_matrix *whole, int64_t row, double *value, int64_
     }
     const gsw_csr *csr = &whole->csr;
     const gsw_grid *g = &whole->grid;
-    const int64_t x = row % g->nx, y = row / g->nx % g->ny, z = row / g->nx / g->ny;
-    int64_t k = gsw_index_at(csr->row_ptr, csr->index_type, row) - csr->base;
+    const int64_t at[3] = {row % g->nx, row / g->nx % g->ny, row / g->nx / g->ny};
     const int64_t stop = gsw_index_at(csr->row_ptr, csr->index_type, row + 1) - csr->base;
-    for (int32_t e = 0; e < s->count; e++) {
-        const gsw_offset o = s->offsets[e];
-        const int inside = x + o.dx >= 0 && x + o.dx < g->nx && y + o.dy >= 0 && y + o.dy < g->ny &&
-                           z + o.dz >= 0 && z + o.dz < g->nz;
+    for (int32_t e = 0; e < near->count; e++)
         value[e * pitch] = 0;
-        if (inside && k < stop &&
-            gsw_index_at(csr->columns, csr->index_type, k) - csr->base ==
-                row + gsw_grid_row(g, o.dx, o.dy, o.dz))
-            value[e * pitch] = gsw_value_at(csr->values, csr->value_type, k++);
+    int32_t e = -1;
+    for (int64_t k = gsw_index_at(csr->row_ptr, csr->index_type, row) - csr->base; k < stop; k++) {
+        const int32_t found = gsw_distributed_entry(
+            g, near, at, gsw_index_at(csr->columns, csr->index_type, k) - csr->base, e + 1);
+        if (found < 0) /* of a row that has been checked: an entry that counts as none */
+            continue;
+        value[found * pitch] = gsw_value_at(csr->values, csr->value_type, k);
+        e = found;
     }
 }
 
 /* The values of a box, and behind them its mask. */
-static void read_box(const gsw_matrix *whole, const gsw_box *box, double *values) {
+static void read_box(const gsw_matrix *whole, const gsw_stencil *near, const gsw_box *box,
+                     double *values) {
     const int64_t pitch = gsw_box_points(box);
-    uint8_t *active = (uint8_t *)(values + pitch * whole->stencil.count);
+    uint8_t *active = (uint8_t *)(values + pitch * near->count);
     for (int64_t z = box->begin[2]; z < box->end[2]; z++)
         for (int64_t y = box->begin[1]; y < box->end[1]; y++)
             for (int64_t x = box->begin[0]; x < box->end[0]; x++) {
                 const int64_t row = gsw_grid_row(&whole->grid, x, y, z);
-                read_row(whole, row, values++, pitch);
+                read_row(whole, near, row, values++, pitch);
                 if (whole->active)
                     *active++ = whole->active[row];
             }
@@ -185,7 +187,7 @@ static gsw_status share_values(gsw_partition *p, int root, const gsw_matrix *who
     }
     for (int process = 0; process < p->transport.processes; process++) {
         const gsw_box box = gsw_partition_box(p, process);
-        read_box(whole, &box, room);
+        read_box(whole, &matrix->stencil, &box, room);
         if (process == root)
             GSW_TRY(put_values(p, room, matrix));
         else
@@ -228,8 +230,11 @@ static gsw_status scatter(gsw_partition *p, int root, const gsw_matrix *whole, v
                           gsw_matrix *matrix) {
     matrix_head head;
     GSW_TRY(gsw_partition_agree_on(p, check_whole(p, root, whole), "root", (uint64_t)root));
-    if (p->transport.rank == root)
-        head = (matrix_head){whole->stencil, gsw_matrix_row_base(whole), whole->active != NULL};
+    if (p->transport.rank == root) {
+        head = (matrix_head){.row_base = gsw_matrix_row_base(whole),
+                             .is_masked = whole->active != NULL};
+        gsw_stencil_near(whole, &head.stencil, NULL);
+    }
     GSW_TRY(share_head(p, root, &head));
     const size_t each = (size_t)head.stencil.count + (size_t)head.is_masked; /* of a point */
     const size_t own = (size_t)gsw_box_points(&p->own) * each;

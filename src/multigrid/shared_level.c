@@ -82,6 +82,15 @@ static int is_thin(const gsw_multigrid *mg, const gsw_partition *p) {
            extent[gsw_partition_last_axis(p)] < p->transport.processes;
 }
 
+/* Whether a periodic axis has an odd number of points: beyond its ends even points would be odd. */
+static int is_odd(const gsw_partition *p) {
+    const int64_t extent[3] = {p->grid.nx, p->grid.ny, p->grid.nz};
+    for (int axis = 0; axis < 3; axis++)
+        if ((p->grid.periodic >> axis & 1) && extent[axis] % 2 == 1)
+            return 1;
+    return 0;
+}
+
 /* On slabs: where the box begins in a vector of the frame of these ghosts. */
 static int64_t first_of(const gsw_ghosts *ghosts) {
     const gsw_frame *f = &ghosts->frame;
@@ -103,8 +112,11 @@ static gsw_status open_together(const gsw_multigrid *mg, gsw_level *level) {
 
 static gsw_status open_rows(gsw_level *level) {
     gsw_shared_level *s = level->shared;
-    const gsw_status status = gsw_distributed_rows_reserve(
-        s->own, s->together ? -1 : wide_width(&s->own->local.stencil), !s->together, &s->rows);
+    const gsw_frame_reach whole = {.width = -1};
+    const gsw_frame_reach wide = {
+        .width = wide_width(&s->own->local.stencil), .even = 1, .around = 1};
+    const gsw_status status =
+        gsw_distributed_rows_reserve(s->own, s->together ? &whole : &wide, &s->rows);
     level->matrix = s->rows.matrix;
     level->points = s->together ? points_of(&s->partition->grid) : s->own->points;
     return status;
@@ -130,8 +142,8 @@ static gsw_status place_own(const gsw_multigrid *mg, const gsw_level *level,
 gsw_status gsw_shared_open_rows(const gsw_multigrid *mg, int number) {
     gsw_level *level = mg->level[number];
     const gsw_partition *p = level->shared->partition;
-    level->shared->together =
-        is_small(mg, &p->grid, number) || is_thin(mg, p) || number + 1 == mg->options.max_levels;
+    level->shared->together = is_small(mg, &p->grid, number) || is_thin(mg, p) || is_odd(p) ||
+                              number + 1 == mg->options.max_levels;
     GSW_TRY(open_rows(level));
     return place_own(mg, level, NULL);
 }
@@ -327,8 +339,9 @@ gsw_status gsw_shared_open_transfer(const gsw_multigrid *mg, int number, gsw_par
     else
         gsw_partition_destroy(coarse);
     GSW_TRY(status);
-    GSW_TRY(gsw_frames_open(p, p, 0, narrow_width(level), 1, &s->fine));
-    GSW_TRY(gsw_frames_open(coarse, p, level->transfer->axes, narrow_width(level), 1, &s->coarse));
+    const gsw_frame_reach narrow = {.width = narrow_width(level), .even = 1, .around = 1};
+    GSW_TRY(gsw_frames_open(p, p, 0, &narrow, &s->fine));
+    GSW_TRY(gsw_frames_open(coarse, p, level->transfer->axes, &narrow, &s->coarse));
     s->fine.value = s->coarse.value = gsw_dtype_size(mg->options.cycle_type);
     GSW_TRY(gsw_partition_agree(p, open_narrow(mg, level, coarse)));
     GSW_TRY(gsw_shared_open_rows(mg, number + 1));
@@ -460,6 +473,29 @@ gsw_status gsw_shared_restrict(const gsw_multigrid *mg, const gsw_level *level,
     return t->together ? gather(mg, t, b, next->b) : GSW_SUCCESS;
 }
 
+static int64_t turned_in(int64_t at, int64_t extent) {
+    return (at % extent + extent) % extent;
+}
+
+/* The values of a frame from those of the whole grid; it may go on beyond periodic ends. */
+static void copy_around(const gsw_partition *p, const gsw_frame *f, const double *whole,
+                        double *framed) {
+    const gsw_grid *g = &p->grid;
+    int64_t first[3];
+    for (int axis = 0; axis < 3; axis++)
+        first[axis] = p->own.begin[axis] - f->low[axis];
+    for (int64_t z = 0; z < f->e[2]; z++)
+        for (int64_t y = 0; y < f->e[1]; y++) {
+            const double *line = whole + gsw_grid_row(g, 0, turned_in(first[1] + y, g->ny),
+                                                      turned_in(first[2] + z, g->nz));
+            int64_t at = turned_in(first[0], g->nx), run;
+            for (int64_t left = f->e[0]; left > 0; left -= run, framed += run, at = 0) {
+                run = left < g->nx - at ? left : g->nx - at;
+                memcpy(framed, line + at, (size_t)run * sizeof *framed);
+            }
+        }
+}
+
 /* The narrow coarse frame with x of the next level. */
 static gsw_status find_coarse(const gsw_multigrid *mg, const gsw_level *level,
                               const gsw_level *next, void **frame) {
@@ -477,17 +513,8 @@ static gsw_status find_coarse(const gsw_multigrid *mg, const gsw_level *level,
         *frame = frame_around(&s->coarse, advanced(next->x, first_of(&t->rows.ghosts), size));
         return GSW_SUCCESS;
     }
-    const gsw_grid *g = &t->partition->grid;
-    const gsw_frame *f = &s->coarse.frame;
-    gsw_box box;
-    for (int axis = 0; axis < 3; axis++) {
-        box.begin[axis] = t->partition->own.begin[axis] - f->low[axis];
-        box.end[axis] = box.begin[axis] + f->e[axis];
-    }
-    return mg->context->ops->link->copy_box(
-        mg->context, &box,
-        &(gsw_box_array){.extent = {g->nx, g->ny, g->nz}, .value = sizeof(double)}, next->x, *frame,
-        1);
+    copy_around(t->partition, &s->coarse.frame, next->x, s->coarse_frame);
+    return GSW_SUCCESS;
 }
 
 gsw_status gsw_shared_prolong_add(const gsw_multigrid *mg, const gsw_level *level,

@@ -108,7 +108,7 @@ static gsw_status take_mask(gsw_context *context, const gsw_matrix *matrix, int6
     uint8_t *framed = NULL;
     if (p == NULL)
         return context->ops->memory->download(context, active, matrix->active, (size_t)points);
-    gsw_status status = gsw_frames_open(p, p, 0, -1, 0, &all);
+    gsw_status status = gsw_frames_open(p, p, 0, &(gsw_frame_reach){.width = -1}, &all);
     if (status == GSW_SUCCESS)
         status = gsw_mask_in_frame(&all, matrix->active, &framed);
     if (status == GSW_SUCCESS)

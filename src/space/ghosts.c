@@ -74,17 +74,53 @@ typedef struct request {
     const gsw_partition *p;
     const gsw_stencil *stencil;
     const gsw_box *wanted; /* NULL: the stencil says */
+    int64_t turns[3];      /* how often boxes lead around the grid at most, in either direction */
 } request;
 
-/* Kernels of devices take ghosts of adjacent planes, also of those that no coupling leads to. */
-static gsw_box take_of(const request *q, int to, int from) {
+/* The ways around the grid, each of which is so many turns along each axis. */
+static int ways_of(const request *q) {
+    return (int)((2 * q->turns[0] + 1) * (2 * q->turns[1] + 1) * (2 * q->turns[2] + 1));
+}
+
+/* A box moved the way around the grid, or back (sign -1). */
+static gsw_box turned(const request *q, const gsw_box *box, int way, int sign) {
+    const int64_t extent[3] = {q->p->grid.nx, q->p->grid.ny, q->p->grid.nz};
+    gsw_box moved = *box;
+    for (int axis = 0; axis < 3; axis++) {
+        const int64_t ways = 2 * q->turns[axis] + 1;
+        const int64_t by = sign * extent[axis] * (way % ways - q->turns[axis]);
+        way = (int)(way / ways);
+        moved.begin[axis] += by;
+        moved.end[axis] += by;
+    }
+    return moved;
+}
+
+/* Finds how often the boxes lead around. */
+static void find_turns(request *q) {
+    const int64_t extent[3] = {q->p->grid.nx, q->p->grid.ny, q->p->grid.nz};
+    for (int axis = 0; axis < 3; axis++)
+        for (int r = 0; r < q->p->transport.processes && q->p->grid.periodic >> axis & 1; r++) {
+            const int64_t n = extent[axis];
+            const int64_t before = (n - 1 - q->wanted[r].begin[axis]) / n;
+            const int64_t after = (q->wanted[r].end[axis] - 1) / n;
+            const int64_t most = before > after ? before : after;
+            q->turns[axis] = most > q->turns[axis] ? most : q->turns[axis];
+        }
+}
+
+/* Points of `from` that `to` takes on one of the ways around the grid. Kernels of devices take
+ * ghosts of adjacent planes, also of those that no coupling leads to. */
+static gsw_box take_of(const request *q, int to, int from, int way) {
     const gsw_box mine = gsw_partition_box(q->p, to), theirs = gsw_partition_box(q->p, from);
     if (!q->wanted && q->p->context->ops->link->on_host)
         return gsw_ghosts_of(q->p, q->stencil, 0, q->stencil->count, to, from);
-    if (to == from)
+    if (to == from && way == ways_of(q) / 2)
         return (gsw_box){{0, 0, 0}, {0, 0, 0}};
-    if (q->wanted)
-        return gsw_box_intersection(&q->wanted[to], &theirs);
+    if (q->wanted) {
+        const gsw_box there = turned(q, &theirs, way, 1);
+        return gsw_box_intersection(&q->wanted[to], &there);
+    }
     const gsw_reach reach = gsw_reach_of(q->stencil, 0, q->stencil->count);
     const gsw_box around = grown(&mine, &reach);
     return gsw_box_intersection(&around, &theirs);
@@ -104,16 +140,19 @@ static gsw_status open_messages(gsw_partition *p, gsw_ghost_peer *peer) {
 
 static gsw_status open_peers(const request *q, gsw_ghosts *ghosts) {
     gsw_partition *p = ghosts->partition;
-    const int processes = p->transport.processes, rank = p->transport.rank;
+    const int processes = p->transport.processes, rank = p->transport.rank, ways = ways_of(q);
     void *memory;
-    GSW_TRY(gsw_alloc(p->context, (size_t)processes, sizeof *ghosts->peer, "ghosts", &memory));
+    GSW_TRY(gsw_alloc(p->context, (size_t)processes, (size_t)ways * sizeof *ghosts->peer, "ghosts",
+                      &memory));
     ghosts->peer = memory;
-    for (int process = 0; process < processes; process++) {
-        const gsw_box take = take_of(q, rank, process), give = take_of(q, process, rank);
-        if (gsw_box_points(&take) > 0 || gsw_box_points(&give) > 0)
-            ghosts->peer[ghosts->peers++] =
-                (gsw_ghost_peer){.process = process, .take = take, .give = give};
-    }
+    for (int process = 0; process < processes; process++)
+        for (int way = 0; way < ways; way++) {
+            const gsw_box take = take_of(q, rank, process, way);
+            const gsw_box given = take_of(q, process, rank, way);
+            if (gsw_box_points(&take) > 0 || gsw_box_points(&given) > 0)
+                ghosts->peer[ghosts->peers++] = (gsw_ghost_peer){
+                    .process = process, .take = take, .give = turned(q, &given, way, -1)};
+        }
     return GSW_SUCCESS;
 }
 
@@ -122,11 +161,12 @@ static size_t header_of(const gsw_partition *p) {
     return ((size_t)p->transport.processes * sizeof(uint64_t) + 255) / 256 * 256;
 }
 
-/* The points of a set of process `of`; *place: where those of process `from` begin. */
+/* The points of a set of process `of`; *place: where those of process `from` begin. Without ways
+ * around the grid. */
 static int64_t set_of(const request *q, int of, int from, int64_t *place) {
     int64_t points = 0;
     for (int process = 0; process < q->p->transport.processes; process++) {
-        const gsw_box take = take_of(q, of, process);
+        const gsw_box take = take_of(q, of, process, 0);
         if (process == from)
             *place = points;
         points += gsw_box_points(&take);
@@ -143,6 +183,11 @@ static gsw_status plan_windows(const request *q, gsw_ghosts *ghosts, unsigned ch
     memset(*wanted, 0, (size_t)p->transport.processes);
     for (int i = 0; i < ghosts->peers; i++) {
         gsw_ghost_peer *peer = &ghosts->peer[i];
+        if (ways_of(q) > 1) { /* in host memory, where no other process writes */
+            peer->place = ghosts->set;
+            ghosts->set += gsw_box_points(&peer->take);
+            continue;
+        }
         ghosts->set = set_of(q, rank, peer->process, &peer->place);
         peer->pitch = set_of(q, peer->process, rank, &peer->to);
         (*wanted)[peer->process] = 1;
@@ -190,7 +235,9 @@ gsw_status gsw_ghosts_open_boxes(gsw_partition *p, const gsw_box *wanted, gsw_gh
         ghosts->frame.low[axis] = p->own.begin[axis] - wanted[rank].begin[axis];
         ghosts->frame.e[axis] = wanted[rank].end[axis] - wanted[rank].begin[axis];
     }
-    return open_ghosts(&(request){.p = p, .wanted = wanted}, p, ghosts);
+    request q = {.p = p, .wanted = wanted};
+    find_turns(&q);
+    return open_ghosts(&q, p, ghosts);
 }
 
 void gsw_ghosts_close(gsw_ghosts *ghosts) {
@@ -245,6 +292,9 @@ static gsw_status send_to(gsw_ghosts *ghosts, gsw_ghost_peer *peer, const void *
     }
     if (bytes == 0)
         return GSW_SUCCESS;
+    if (peer->process == p->transport.rank)
+        return gsw_ghosts_copy(ghosts, &peer->give, 0, x,
+                               place_in(ghosts, ghosts->windows.own, ghosts->set, peer->place), 1);
     GSW_TRY(gsw_ghosts_copy(ghosts, &peer->give, 0, x, peer->out, 1));
     return gsw_partition_send(p, peer->process, GSW_TAG_GHOSTS, peer->out, bytes, &peer->sending);
 }
@@ -255,7 +305,7 @@ gsw_status gsw_ghosts_begin(gsw_ghosts *ghosts, const void *x) {
     for (int i = 0; i < ghosts->peers; i++) {
         gsw_ghost_peer *peer = &ghosts->peer[i];
         const size_t bytes = (size_t)gsw_box_points(&peer->take) * ghosts->value;
-        if (bytes > 0 && !peer->window)
+        if (bytes > 0 && !peer->window && peer->process != p->transport.rank)
             GSW_TRY(gsw_partition_receive(p, peer->process, GSW_TAG_GHOSTS, peer->message, bytes,
                                           &peer->receiving));
     }
@@ -272,6 +322,8 @@ static gsw_status receive_from(gsw_ghosts *ghosts, gsw_ghost_peer *peer) {
     if (peer->window)
         return context->ops->link->await(context, counter_of(ghosts->windows.own, peer->process),
                                          ghosts->round, p->wait_limit);
+    if (peer->process == p->transport.rank)
+        return GSW_SUCCESS;
     GSW_TRY(gsw_partition_wait(p, peer->process, &peer->receiving));
     GSW_TRY(gsw_partition_wait(p, peer->process, &peer->sending));
     return bytes > 0 ? context->ops->memory->upload(context, peer->in, peer->message, bytes)

@@ -7,11 +7,13 @@
 #include "contract/box_ops.h"
 #include "windows.h"
 
-/* A process that shares points with this one. */
+/* A process that shares points with this one. On a periodic grid it may be this one, and it counts
+ * once for each way around the grid on which points are needed. */
 typedef struct gsw_ghost_peer {
     int process;
-    gsw_box take;        /* its points that this process needs, in the grid */
-    gsw_box give;        /* own points that it needs */
+    gsw_box take;        /* its points that this process needs, as the own frame counts them: beyond
+                            the ends of a periodic axis they go on */
+    gsw_box give;        /* own points that it needs, in the grid */
     void *in;            /* values of `take`, x fastest, in the own window */
     char *window;        /* of the peer, where both reach the other's; NULL: messages go there */
     int64_t place;       /* in points: where `take` begins in a set of the own window, */
@@ -52,7 +54,8 @@ gsw_frame gsw_frame_of(const gsw_partition *p, const gsw_stencil *stencil);
 gsw_status gsw_ghosts_open(gsw_partition *p, const gsw_stencil *stencil, gsw_ghosts *ghosts);
 
 /* The same for any boxes: wanted[r], which holds the box of process r, is the frame of process r.
- * Its points are those that r gets. */
+ * Its points are those that r gets. Along periodic axes it may lead around the grid, in host
+ * memory. */
 gsw_status gsw_ghosts_open_boxes(gsw_partition *p, const gsw_box *wanted, gsw_ghosts *ghosts);
 
 /* Collective. */

@@ -514,9 +514,10 @@ static gsw_status cut_alike(gsw_partition *p, const gsw_partition_options *optio
     gsw_status status = gsw_partition_check_result(p, result, "partition");
     if (status == GSW_SUCCESS)
         status = check_sums(p);
-    if (status == GSW_SUCCESS && p->grid.periodic)
-        status =
-            gsw_fail(p->context, GSW_ERROR_UNSUPPORTED, "grid: a partition takes no periodic axes");
+    if (status == GSW_SUCCESS && p->grid.periodic && p->transport.processes > 1 &&
+        !p->context->ops->link->on_host)
+        status = gsw_fail(p->context, GSW_ERROR_UNSUPPORTED,
+                          "grid: on several GPUs a partition takes no periodic axes");
     if (status == GSW_SUCCESS)
         status = cut_grid(p, options);
     for (int axis = 0; status == GSW_SUCCESS && axis < 3; axis++)
@@ -622,9 +623,10 @@ gsw_status gsw_partition_coarsen(gsw_partition *fine, int axes, gsw_partition **
     for (int axis = 0; status == GSW_SUCCESS && axis < 3; axis++)
         status = halve_cuts(*coarse, fine, axis, axes >> axis & 1, &serves);
     if (status == GSW_SUCCESS)
-        (*coarse)->grid =
-            (gsw_grid){(*coarse)->cuts[0][fine->shape[0]], (*coarse)->cuts[1][fine->shape[1]],
-                       (*coarse)->cuts[2][fine->shape[2]]};
+        (*coarse)->grid = (gsw_grid){.nx = (*coarse)->cuts[0][fine->shape[0]],
+                                     .ny = (*coarse)->cuts[1][fine->shape[1]],
+                                     .nz = (*coarse)->cuts[2][fine->shape[2]],
+                                     .periodic = fine->grid.periodic};
     return end_derived(status, serves, coarse);
 }
 
@@ -648,6 +650,8 @@ gsw_status gsw_partition_slabs(gsw_partition *boxes, gsw_partition **slabs) {
                         "take fewer processes, or the scope local",
                         "xyz"[last], (int)processes, (long long)extent[last]);
     gsw_status status = derive(boxes, slabs);
+    if (status == GSW_SUCCESS)
+        (*slabs)->grid.periodic = 0; /* sweeps know the box alone */
     for (int axis = 0; status == GSW_SUCCESS && axis < 3; axis++) {
         (*slabs)->shape[axis] = axis == last ? processes : 1;
         status = cut_axis(*slabs, axis, extent[axis], NULL);

@@ -38,7 +38,8 @@ static gsw_status open_overlap(gsw_distributed_factor *f, int64_t points) {
  * whatever happens next in this process: to close them is collective. */
 static gsw_status fill_overlapping(gsw_distributed_factor *f, int64_t low[3]) {
     gsw_distributed_rows rows;
-    gsw_status status = gsw_distributed_rows_open(f->matrix, f->options.overlap, 0, &rows);
+    const gsw_frame_reach reach = {.width = f->options.overlap};
+    gsw_status status = gsw_distributed_rows_open(f->matrix, &reach, &rows);
     memcpy(low, rows.ghosts.frame.low, sizeof rows.ghosts.frame.low);
     if (status == GSW_SUCCESS && !f->overlap.partition) {
         f->overlap = rows.ghosts;

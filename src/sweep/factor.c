@@ -204,6 +204,10 @@ static gsw_status create_shared(gsw_context *context, const gsw_matrix *matrix,
         made->context = context;
         status = gsw_factor_resolve(context, options, &made->options);
     }
+    if (status == GSW_SUCCESS && matrix->grid.periodic && !is_of_box(made->options.kind))
+        status = gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                          "matrix: on several processes exact triangular solves take no periodic "
+                          "grid");
     status = gsw_partition_agree(matrix->partition, status);
     if (status == GSW_SUCCESS && made != NULL) {
         gsw_factor_name_system(made, matrix);

@@ -1,64 +1,85 @@
 /* box.c: the rows of a box that are coupled to points of other processes. */
+#include <stdlib.h>
 #include <string.h>
 #include "common/elements.h"
 #include "contract/box_ops.h"
 #include "cpu/core/kernels.h"
 #include "cpu/core/multiply_add.h"
 
-enum { LINES_SERIAL = 16 }; /* fewer lines are not worth a second thread */
+enum {
+    LINES = 32,       /* of a plane that a thread takes at once */
+    LINES_SERIAL = 16 /* fewer lines are not worth a second thread */
+};
 
-/* The terms of an offset that lead from a line into a patch. */
-typedef struct term {
-    int64_t begin, end;      /* points of the line */
-    const void *coefficient; /* at x = 0; x of the neighbours, too */
-    const double *x;
-} term;
+/* Some rows of the box, and of these the ones that an offset leads into a patch. */
+typedef struct rows {
+    int64_t begin[3], end[3];
+} rows;
 
-static int find_term(const gsw_couple *job, int32_t e, const gsw_patch *p, int64_t y, int64_t z,
-                     term *t) {
-    const gsw_matrix *matrix = job->matrix;
-    const gsw_offset o = matrix->stencil.offsets[e];
-    const char *values = matrix->array.values[e];
-    if (!values || y + o.dy < p->begin[1] || y + o.dy >= p->end[1] || z + o.dz < p->begin[2] ||
-        z + o.dz >= p->end[2])
-        return 0;
-    const int64_t nx = p->end[0] - p->begin[0], ny = p->end[1] - p->begin[1];
-    const size_t size = gsw_dtype_size(matrix->array.value_type);
-    t->begin = job->begin[0] > p->begin[0] - o.dx ? job->begin[0] : p->begin[0] - o.dx;
-    t->end = job->end[0] < p->end[0] - o.dx ? job->end[0] : p->end[0] - o.dx;
-    t->coefficient = values + (size_t)gsw_grid_row(&matrix->grid, 0, y, z) * size;
-    t->x =
-        p->x + (o.dx - p->begin[0]) + nx * (y + o.dy - p->begin[1] + ny * (z + o.dz - p->begin[2]));
-    return 1;
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
 }
 
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int find_rows(const rows *all, const gsw_patch *p, gsw_offset o, rows *found) {
+    const int64_t d[3] = {o.dx, o.dy, o.dz};
+    int some = 1;
+    for (int axis = 0; axis < 3; axis++) {
+        found->begin[axis] = larger(all->begin[axis], p->begin[axis] - d[axis]);
+        found->end[axis] = smaller(all->end[axis], p->end[axis] - d[axis]);
+        some = some && found->begin[axis] < found->end[axis];
+    }
+    return some;
+}
+
+/* Adds the terms of an offset that lead into a patch. */
 #define ADD(dtype, ctype, name)                                                                    \
-    static void add_##name(const term *t, const ctype *restrict a, const double *restrict x,       \
-                           double *restrict sum) {                                                 \
-        for (int64_t i = t->begin; i < t->end; i++)                                                \
-            sum[i] = multiply_add_f64((double)a[i], x[i], sum[i]);                                 \
+    static void add_##name(const gsw_couple *job, const rows *r, const gsw_patch *p, gsw_offset o, \
+                           const ctype *coefficient) {                                             \
+        const gsw_grid *g = &job->matrix->grid;                                                    \
+        const int64_t nx = p->end[0] - p->begin[0], ny = p->end[1] - p->begin[1];                  \
+        for (int64_t z = r->begin[2]; z < r->end[2]; z++) {                                        \
+            for (int64_t y = r->begin[1]; y < r->end[1]; y++) {                                    \
+                const ctype *restrict a = coefficient + gsw_grid_row(g, 0, y, z);                  \
+                double *restrict sum = job->y + gsw_grid_row(g, 0, y, z);                          \
+                const double *restrict x =                                                         \
+                    p->x + (o.dx - p->begin[0]) +                                                  \
+                    nx * (y + o.dy - p->begin[1] + ny * (z + o.dz - p->begin[2]));                 \
+                for (int64_t i = r->begin[0]; i < r->end[0]; i++)                                  \
+                    sum[i] = multiply_add_f64((double)a[i], x[i], sum[i]);                         \
+            }                                                                                      \
+        }                                                                                          \
     }
 GSW_ELEMENTS(ADD)
 #undef ADD
 
-static void couple_line(const gsw_couple *job, int64_t y, int64_t z) {
+/* Lines of a plane. */
+static void couple_lines(const gsw_couple *job, const rows *all) {
     const gsw_matrix *matrix = job->matrix;
-    double *sums = job->y + gsw_grid_row(&matrix->grid, 0, y, z);
-    term t;
-    memset(sums + job->begin[0], 0, (size_t)(job->end[0] - job->begin[0]) * sizeof *sums);
+    rows found;
+    for (int64_t y = all->begin[1]; y < all->end[1]; y++)
+        memset(job->y + gsw_grid_row(&matrix->grid, all->begin[0], y, all->begin[2]), 0,
+               (size_t)(all->end[0] - all->begin[0]) * sizeof *job->y);
     for (int32_t e = 0; e < matrix->stencil.count; e++) {
-        for (int k = 0; k < job->patches; k++) {
-            if (!find_term(job, e, &job->patch[k], y, z, &t))
-                continue;
-            GSW_CALL_VALUE(add, matrix->array.value_type, &t, t.coefficient, t.x, sums);
-        }
+        const gsw_offset o = matrix->stencil.offsets[e];
+        for (int k = 0; k < job->patches && matrix->array.values[e] != NULL; k++)
+            if (find_rows(all, &job->patch[k], o, &found))
+                GSW_CALL_VALUE(add, matrix->array.value_type, job, &found, &job->patch[k], o,
+                               matrix->array.values[e]);
     }
 }
 
 void GSW_ISA_FN(gsw_couple)(int threads, const gsw_couple *job) {
-    const int64_t wide = job->end[1] - job->begin[1];
-    const int64_t lines = wide * (job->end[2] - job->begin[2]);
-#pragma omp parallel for schedule(static) num_threads(threads) if (lines >= LINES_SERIAL)
-    for (int64_t i = 0; i < lines; i++)
-        couple_line(job, job->begin[1] + i % wide, job->begin[2] + i / wide);
+    const int64_t wide = job->end[1] - job->begin[1], pieces = (wide + LINES - 1) / LINES;
+    const int64_t planes = job->end[2] - job->begin[2];
+#pragma omp parallel for schedule(static) num_threads(threads) if (wide * planes >= LINES_SERIAL)
+    for (int64_t i = 0; i < pieces * planes; i++) {
+        const int64_t y = job->begin[1] + i % pieces * LINES, z = job->begin[2] + i / pieces;
+        const rows some = {{job->begin[0], y, z},
+                           {job->end[0], smaller(y + LINES, job->end[1]), z + 1}};
+        couple_lines(job, &some);
+    }
 }
