@@ -94,6 +94,13 @@ as_blocks icc cg poisson "$layouts"
 as_blocks ilu gmres convection "$some"
 as_blocks ilu bcgs box "$some"
 
+# A DMDA whose ends are neighbours: factors leave those couplings out, on any number of processes.
+boxes="2
+4 -da_processors_x 2 -da_processors_y 2 -da_processors_z 1
+3 $slabs 3"
+as_on_one icc cg "poisson -periodic xz" "$boxes"
+as_on_one ilu bcgs "box -periodic xy" "$boxes"
+
 # Stored zeros are no couplings, until a value replaces them.
 on 1 -pc_type gridsweep -pc_gridsweep_type ilu -second_solve
 mv out one
@@ -155,6 +162,10 @@ multigrid few -ksp_type cg -problem poisson "$large"
 multigrid few -ksp_type cg -problem box "$large"
 multigrid few -ksp_type cg -problem neumann
 multigrid few -ksp_type bcgs -problem convection
+echo "$boxes" >few
+multigrid few -ksp_type cg -problem neumann -periodic xyz -da_grid_z 16 -ksp_view
+says out 'mg, grid 20x18x16, periodic xyz, stencil D3N7'
+multigrid few -ksp_type cg -problem box "$large" -periodic xy
 echo 2 >few
 for smoother in gs symgs jacobi ilu0 chebyshev; do
     multigrid few -ksp_type cg -pc_gridsweep_mg_smoother $smoother

@@ -194,6 +194,8 @@ static PetscErrorCode find_shape(gsw_petsc_distributed *d, const gsw_petsc_place
     PetscFunctionBegin;
     if (r->dm)
         PetscCall(gsw_petsc_layout_from_dmda(&d->layout, r->matrix, r->dm, &fits));
+    if (gsw_petsc_on_device(place)) /* where couplings around the grid count as long offsets */
+        d->layout.grid.periodic = 0;
     PetscCall(check_given(r, fits));
     if (fits) {
         PetscCall(gsw_petsc_rows_stencil(rows, &d->layout, r->comm, GSW_OFFSET_MAX, stencil, bad));

@@ -81,14 +81,17 @@ PetscErrorCode gsw_petsc_layout_from_dmda(gsw_petsc_layout *layout, Mat matrix, 
                                           PetscBool *fits) {
     const PetscInt *points[3];
     PetscInt boxes[3], n[3];
+    DMBoundaryType ends[3];
     PetscFunctionBegin;
     PetscCall(DMDAGetInfo(dm, NULL, &n[0], &n[1], &n[2], &boxes[0], &boxes[1], &boxes[2], NULL,
-                          NULL, NULL, NULL, NULL, NULL));
+                          NULL, &ends[0], &ends[1], &ends[2], NULL));
     PetscCall(DMDAGetOwnershipRanges(dm, &points[0], &points[1], &points[2]));
     for (int axis = 0; axis < 3; axis++)
         layout->boxes[axis] = (int32_t)boxes[axis];
     PetscCall(open_layout(layout, matrix, &(gsw_grid){n[0], n[1], n[2]}));
     for (int axis = 0; axis < 3; axis++) {
+        if (ends[axis] == DM_BOUNDARY_PERIODIC && n[axis] > 1)
+            layout->grid.periodic |= 1 << axis;
         layout->cuts[axis][0] = 0;
         /* In fewer dimensions the DMDA has no list for the others, and one box there. */
         for (int32_t i = 0; i < layout->boxes[axis]; i++)
@@ -158,6 +161,16 @@ void gsw_petsc_layout_point(const gsw_petsc_layout *layout, int64_t row, int64_t
 
 void gsw_petsc_layout_own_point(const gsw_petsc_layout *layout, int64_t row, int64_t at[3]) {
     point_in_box(layout->begin, layout->extent, row, at);
+}
+
+void gsw_petsc_layout_difference(const gsw_petsc_layout *layout, const int64_t from[3],
+                                 const int64_t to[3], int64_t d[3]) {
+    const int64_t n[3] = {layout->grid.nx, layout->grid.ny, layout->grid.nz};
+    for (int axis = 0; axis < 3; axis++) {
+        d[axis] = to[axis] - from[axis];
+        if ((layout->grid.periodic >> axis & 1) && 2 * llabs(d[axis]) > n[axis])
+            d[axis] += d[axis] > 0 ? -n[axis] : n[axis];
+    }
 }
 
 void gsw_petsc_layout_close(gsw_petsc_layout *layout) {

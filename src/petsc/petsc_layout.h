@@ -26,8 +26,9 @@ typedef struct gsw_petsc_layout {
  */
 PetscErrorCode gsw_petsc_find_dmda(PC pc, Mat matrix, DM *dm, gsw_grid *grid);
 
-/* The boxes of a DMDA. *fits: each process has as many rows of the matrix as its box has points.
- * All these functions are collective. A layout must be closed after an error, too. */
+/* The boxes of a DMDA, and its periodic axes. *fits: each process has as many rows of the matrix as
+ * its box has points. All these functions are collective. A layout must be closed after an error,
+ * too. */
 PetscErrorCode gsw_petsc_layout_from_dmda(gsw_petsc_layout *layout, Mat matrix, DM dm,
                                           PetscBool *fits);
 
@@ -39,6 +40,10 @@ PetscErrorCode gsw_petsc_layout_from_rows(gsw_petsc_layout *layout, Mat matrix,
 /* The point of a row of the matrix, and of a row of the own box. */
 void gsw_petsc_layout_point(const gsw_petsc_layout *layout, int64_t row, int64_t at[3]);
 void gsw_petsc_layout_own_point(const gsw_petsc_layout *layout, int64_t row, int64_t at[3]);
+
+/* The way from a point to another one, around periodic axes where that is shorter. */
+void gsw_petsc_layout_difference(const gsw_petsc_layout *layout, const int64_t from[3],
+                                 const int64_t to[3], int64_t d[3]);
 
 void gsw_petsc_layout_close(gsw_petsc_layout *layout);
 

@@ -64,14 +64,10 @@ static int add(offset_set *set, gsw_offset o) {
     return 1;
 }
 
-static int add_coupling(offset_set *set, const int64_t from[3], const int64_t to[3],
-                        int64_t reach) {
-    int64_t d[3];
-    for (int axis = 0; axis < 3; axis++) {
-        d[axis] = to[axis] - from[axis];
+static int add_coupling(offset_set *set, const int64_t d[3], int64_t reach) {
+    for (int axis = 0; axis < 3; axis++)
         if (llabs(d[axis]) > reach)
             return 0;
-    }
     return add(set, (gsw_offset){(int32_t)d[0], (int32_t)d[1], (int32_t)d[2]});
 }
 
@@ -83,13 +79,14 @@ static void collect(const gsw_petsc_rows *rows, const gsw_petsc_layout *layout, 
     bad[0] = INT64_MAX;
     bad[1] = INT64_MAX;
     for (PetscInt row = 0; row < rows->count; row++) {
-        int64_t from[3], to[3];
+        int64_t from[3], to[3], d[3];
         gsw_petsc_layout_own_point(layout, row, from);
         for (int block = 0; block < 2; block++) {
             for (PetscInt k = rows->row_ptr[block][row]; k < rows->row_ptr[block][row + 1]; k++) {
                 const PetscInt column = rows->columns[block][k];
                 point_of(rows, layout, block, column, to);
-                if (rows->values[block][k] == 0 || add_coupling(set, from, to, reach))
+                gsw_petsc_layout_difference(layout, from, to, d);
+                if (rows->values[block][k] == 0 || add_coupling(set, d, reach))
                     continue;
                 bad[0] = first + row;
                 bad[1] = block == 0 ? first + column : rows->outside[column];
@@ -205,12 +202,15 @@ static int32_t find_inner(inner *in, const int64_t at[3], int64_t distance) {
     return -1;
 }
 
+/* The same for any coupling. */
 static int32_t find_outer(const gsw_petsc_rows *rows, const gsw_petsc_layout *layout,
-                          const gsw_stencil *stencil, const int64_t at[3], PetscInt column) {
-    int64_t to[3], d[3];
-    gsw_petsc_layout_point(layout, rows->outside[column], to);
+                          const gsw_stencil *stencil, const int64_t at[3], int block,
+                          PetscInt column) {
+    int64_t from[3], to[3], d[3];
+    point_of(rows, layout, block, column, to);
     for (int axis = 0; axis < 3; axis++)
-        d[axis] = to[axis] - layout->begin[axis] - at[axis];
+        from[axis] = layout->begin[axis] + at[axis];
+    gsw_petsc_layout_difference(layout, from, to, d);
     return gsw_stencil_find(stencil, (gsw_offset){(int32_t)d[0], (int32_t)d[1], (int32_t)d[2]});
 }
 
@@ -224,8 +224,9 @@ PetscInt gsw_petsc_rows_values(const gsw_petsc_rows *rows, const gsw_petsc_layou
         for (int block = 0; block < 2; block++) {
             for (PetscInt k = rows->row_ptr[block][row]; k < rows->row_ptr[block][row + 1]; k++) {
                 const PetscInt column = rows->columns[block][k];
-                const int32_t e = block == 0 ? find_inner(&in, at, (int64_t)column - row)
-                                             : find_outer(rows, layout, stencil, at, column);
+                int32_t e = block == 0 ? find_inner(&in, at, (int64_t)column - row) : -1;
+                if (e < 0)
+                    e = find_outer(rows, layout, stencil, at, block, column);
                 const PetscScalar value = rows->values[block][k];
                 if (e < 0 && value != 0)
                     return row;
