@@ -629,6 +629,59 @@ static void many_applications_agree(const char *name, int count) {
     close_case(&s, NULL, &v, matrix);
 }
 
+/* ---- Masks ------------------------------------------------------------------------------------
+ */
+
+/* The own slab of two vectors of the grid: the largest difference over the largest value. */
+static double slab_error(const slab *s, const double *own, const double *whole) {
+    double most = 1e-300, error = 0;
+    for (int64_t i = 0; i < s->points; i++) {
+        most = fmax(most, fabs(whole[s->first + i]));
+        error = fmax(error, isfinite(own[i]) ? fabs(own[i] - whole[s->first + i]) : INFINITY);
+    }
+    return error / most;
+}
+
+/* Products, factors and the iterations of a solver. b is NaN at inactive points. */
+static void inactive_points_are_those_of_the_cpu(const char *problem) {
+    gsw_problem *made;
+    gsw_solver_report here = {.size = sizeof here}, one = {.size = sizeof one};
+    const gsw_factor_options ilu0 = {.size = sizeof ilu0, .scope = GSW_SCOPE_GLOBAL};
+    const gsw_multigrid_options levels = {.size = sizeof levels, .scope = GSW_SCOPE_GLOBAL};
+    const gsw_solver_options options = {
+        .size = sizeof options, .factor = &ilu0, .multigrid = &levels};
+    if (gsw_problem_parse(host, problem, NULL, &made) != GSW_SUCCESS)
+        return;
+    oracle_matrix matrix = {.view = *gsw_problem_matrix(made)};
+    const gsw_matrix *whole = &matrix.view;
+    const gsw_grid *g = &whole->grid;
+    vectors v = make_vectors(oracle_points(g));
+    slab mine = {.context = context};
+    gsw_factor *factor = NULL;
+    for (int64_t row = 0; row < oracle_points(g); row++)
+        v.b[row] = whole->active[row] ? v.b[row] : NAN;
+    int right = open_slab(&mine, transport, &matrix, v.b, NULL, 30, 1) == GSW_SUCCESS;
+    check(right && mine.matrix.active != NULL, "set-up", problem, g, -1, 0);
+    right = right && multiply(&mine, v.x) == GSW_SUCCESS &&
+            gsw_spmv(host, whole, GSW_F64, v.b, v.expected) == GSW_SUCCESS;
+    check(right && slab_error(&mine, v.x, v.expected) <= 1e-13, "products", problem, g, -1,
+          right ? slab_error(&mine, v.x, v.expected) : -1);
+    right = right && make_factor(&mine, GSW_ILU0, GSW_SCOPE_GLOBAL) == GSW_SUCCESS &&
+            apply(&mine, v.x) == GSW_SUCCESS &&
+            gsw_factor_create(host, whole, NULL, &factor) == GSW_SUCCESS &&
+            gsw_factor_solve(host, factor, 1, v.b, 0, v.expected, 0) == GSW_SUCCESS;
+    check(right && slab_error(&mine, v.x, v.expected) <= 1e-11, "factors", problem, g, GSW_ILU0,
+          right ? slab_error(&mine, v.x, v.expected) : -1);
+    right = right &&
+            gsw_solve(context, &mine.matrix, &options, mine.b, mine.x, &here) == GSW_SUCCESS &&
+            gsw_solve(host, whole, NULL, v.b, v.expected, &one) == GSW_SUCCESS;
+    check(right && llabs(here.iterations - one.iterations) <= 2 && here.residual <= 1e-8,
+          "iterations", problem, g, -1, (double)(here.iterations - one.iterations));
+    gsw_factor_destroy(factor);
+    close_case(&mine, NULL, &v, NULL);
+    gsw_problem_destroy(made);
+}
+
 /* ---- Multigrid --------------------------------------------------------------------------------
  */
 
@@ -973,6 +1026,9 @@ int main(int argc, char **argv) {
     matrices_of_fp32();
     finish_with("factors", &begin);
     solves_take_the_iterations_of_one_process();
+    inactive_points_are_those_of_the_cpu("ocean:0.35:48x44x64");
+    inactive_points_are_those_of_the_cpu("reservoir:40x48x72");
+    inactive_points_are_those_of_the_cpu("ocean:0.5:64x61x50");
     finish_with("solves", &begin);
     /* Processes of one device take turns of milliseconds: each hand-over may wait for one. */
     const int count = processes > gsw_device_count() ? 50 : 1000;
