@@ -1038,6 +1038,41 @@ TEST(one_call) {
     }
 }
 
+/* Oceans with lakes, whose means little but the hierarchy holds: as few iterations as without. */
+TEST(lakes) {
+    static const struct {
+        const char *problem;
+        int most;
+    } oceans_with_lakes[] = {{"ocean:0.35:48x44x64", 17},
+                             {"ocean:0.5:64x61x50", 17},
+                             {"ocean:0.35:256x256", 19},
+                             {"ocean:0.5:300x311", 19}};
+    for (int k = 0; k < (on_reference() ? 1 : LENGTH(oceans_with_lakes)); k++) {
+        const size_t mark = keep_mark();
+        const gsw_matrix *host = keep_problem(oceans_with_lakes[k].problem);
+        const size_t bytes = (size_t)oracle_points(&host->grid) * sizeof(double);
+        const gsw_matrix *there = keep_there(context, host);
+        const double *b = keep_upload(context, keep_filled(oracle_points(&host->grid), 1), bytes);
+        double *x = keep_upload(context, keep_zeros(oracle_points(&host->grid)), bytes);
+        gsw_multigrid *mg = keep_multigrid(context, there, (gsw_multigrid_options){0});
+        for (int turn = 0; turn < 2; turn++) {
+            gsw_solver_report report = {.size = sizeof report};
+            gsw_krylov_result result = {.size = sizeof result};
+            must(context, gsw_solve(context, there, NULL, b, x, &report));
+            ck_assert_msg(report.converged && report.iterations <= oceans_with_lakes[k].most,
+                          "%s: %lld iterations", oceans_with_lakes[k].problem,
+                          (long long)report.iterations);
+            must(context, gsw_memory_set(context, x, 0, bytes));
+            must(context, gsw_cg(context, keep_operator(context, there),
+                                 keep_multigrid_M(context, mg), NULL, b, x, &result));
+            ck_assert_int_le(result.iterations, oceans_with_lakes[k].most);
+            must(context, gsw_memory_set(context, x, 0, bytes));
+            must(context, gsw_multigrid_refactor(context, mg, there));
+        }
+        keep_release(mark);
+    }
+}
+
 /* ---- copies and refusals ---- */
 
 /* Host arrays: active rows as they were, the others those of the identity. */
@@ -1223,7 +1258,7 @@ int main(int argc, char **argv) {
     TESTS(tc, oceans, oceans_in_depth, holes, hierarchies_of_all_masks);
     LOOPS(tc, 2, smoothers_of_hierarchies);
     TESTS(tc, hierarchies_of_convection, wide_stencils, singular_basins, solvers, further_attempts,
-          one_call);
+          one_call, lakes);
     TESTS(tc, copies, refusals);
     if (on_cpu())
         TESTS(tc, processes_without_a_mask_beside_others);

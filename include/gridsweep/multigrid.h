@@ -23,6 +23,10 @@
  * coarse matrix come from the matrix whose far couplings are moved to neighbours, with the same row
  * sums and second moments along the axes. Smoothers use the matrix itself.
  *
+ * With a mask (matrix.h) the hierarchy is built from a matrix that is extended weakly into the
+ * inactive points. Lakes, the basins beside the largest one, get their means corrected by
+ * themselves in each cycle, where their rows nearly add up to 0.
+ *
  *   smoother      one step before the coarse correction    one step after it
  *   GS            a Gauss-Seidel sweep upwards             a sweep downwards
  *   SYMGS         a sweep upwards, a sweep downwards       the same

@@ -39,10 +39,10 @@
  * in those of the processes.
  *
  * A matrix on a partition may have a mask (matrix.h), of the own box: set the member `active` in
- * all processes. Factors and products are those of one process. So are the cycles of multigrid
- * where the grid is cut along its last axis alone: elsewhere a process may find other active points
- * nearest to an inactive one, and a solve may take an iteration more or less. The matrix is copied
- * then.
+ * all processes. Factors and products are those of one process. So are the cycles of multigrid,
+ * but for inactive points where the grid is cut not only along its last axis: a process may find
+ * other active points nearest to them. Lakes (multigrid.h) that lie in several slabs are left to
+ * the Krylov method on GPUs, and in grids of more than 2^24 points. The matrix is copied.
  *
  * A grid may be periodic, but not on several GPUs. The stencil of a matrix is the near one in both
  * formats (grid.h). As on one process, products and multigrid know the couplings around the grid,

@@ -446,4 +446,39 @@ GSW_HD void gsw_mask_extend_faces(const gsw_mask_rows *m, const int64_t e[3], co
         }
 }
 
+/* BASINS: the parts of the active points between which a stencil couples nothing. A forest joins
+ * them (Tarjan, J. ACM 22, 1975): the root of a basin is its first row. */
+
+/* Whether the pattern of a stencil has two sides, so that one of them joins all. */
+static inline int32_t gsw_mask_joining(const gsw_mask_rows *m, const gsw_stencil *s) {
+    for (int32_t e = 0; e < s->count; e++) {
+        const gsw_offset o = s->offsets[e];
+        if (gsw_stencil_find(s, (gsw_offset){-o.dx, -o.dy, -o.dz}) < 0)
+            return m->count;
+    }
+    return m->center;
+}
+
+/* The row that offset e joins to an active point; -1: none, or both are joined by way of the points
+ * before them. */
+GSW_HD int64_t gsw_mask_joined(const gsw_mask_rows *m, const gsw_mask_point *p, int32_t e) {
+    const int64_t other = gsw_mask_neighbour(m, p, e, 1);
+    if (e == m->center || other < 0 || !m->active[other])
+        return -1;
+    if (e != m->beside[0][0] && m->beside[0][0] >= 0 && p->at[0] > 0 && m->active[p->row - 1]) {
+        const gsw_mask_point before = {p->row - 1, {p->at[0] - 1, p->at[1], p->at[2]}};
+        if (gsw_mask_neighbour(m, &before, e, 1) == other - 1 && m->active[other - 1])
+            return -1;
+    }
+    return other;
+}
+
+/* The sum of a row without values outside the grid, and its diagonal. */
+GSW_HD void gsw_mask_sum_row(const gsw_mask_rows *m, int64_t row, double *sum, double *diagonal) {
+    *sum = 0;
+    for (int32_t e = 0; e < m->count; e++)
+        *sum += gsw_mask_get(m, e, row);
+    *diagonal = gsw_mask_get(m, m->center, row);
+}
+
 #endif

@@ -172,7 +172,7 @@ typedef struct gsw_matrix_ops {
 } gsw_matrix_ops;
 
 /* Points that take no part: `active` has one byte per point, in the backend's memory. Arrays are
- * stencil arrays of all points. DEFAULT in host memory: gsw_host_mask_ops. */
+ * stencil arrays of all points. The table below is for host memory. */
 typedef struct gsw_mask_ops {
     /* y_i = x_i at active points; z_i at the others, or 0 where z is NULL. y may be x or z. */
     gsw_status (*select)(gsw_context *context, gsw_dtype type, int64_t n, const uint8_t *active,
@@ -233,7 +233,29 @@ typedef struct gsw_mask_ops {
     gsw_status (*extend_faces)(gsw_context *context, const gsw_matrix *matrix,
                                const gsw_frame *frame, const double *const along[3],
                                double *const *arrays);
+
+    /* root[i] = the first row of the basin of point i, by the stencil and the mask of a matrix
+     * whose values are not read; -1 at inactive points. The grid may be periodic. */
+    gsw_status (*find_basins)(gsw_context *context, const gsw_matrix *matrix, int64_t *root);
+
+    /* marked[i] = 1 in the basins but that of root `but`, else 0. */
+    gsw_status (*mark_basins)(gsw_context *context, int64_t n, const int64_t *root, int64_t but,
+                              uint8_t *marked);
+
+    /* The sums of some rows of fp64 arrays, which hold zeros where couplings leave the grid, and
+     * their diagonals. */
+    gsw_status (*sum_rows)(gsw_context *context, const gsw_matrix *matrix,
+                           const double *const *arrays, int64_t rows, const int64_t *points,
+                           double *sums, double *diagonals);
+
+    /* x += scale[k] times the sum of b over set k, at its points: points[begin[k]] to
+     * points[begin[k + 1] - 1]. No two sets share a point. */
+    gsw_status (*add_means)(gsw_context *context, gsw_dtype type, int64_t sets,
+                            const int64_t *begin, const int64_t *points, const double *scale,
+                            const void *b, void *x);
 } gsw_mask_ops;
+
+extern const gsw_mask_ops gsw_host_mask_ops;
 
 /* What is done around periodic grids (common/wraps.h, geometry/seam_level.h). The descriptions are
  * in host memory; everything may be queued. DEFAULT in host memory: gsw_host_wrap_ops. */

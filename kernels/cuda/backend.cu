@@ -529,6 +529,10 @@ static const gsw_mask_ops mask_ops = {
     .extend = entry<gsw_cuda_extend>::call,
     .couplings = entry<gsw_cuda_couplings>::call,
     .extend_faces = entry<gsw_cuda_extend_faces>::call,
+    .find_basins = entry<gsw_cuda_find_basins>::call,
+    .mark_basins = entry<gsw_cuda_mark_basins>::call,
+    .sum_rows = entry<gsw_cuda_sum_rows>::call,
+    .add_means = entry<gsw_cuda_add_means>::call,
 };
 
 static const gsw_wrap_ops wrap_ops = {

@@ -1,5 +1,6 @@
 /* mask.c: inactive points (common/mask.h) in host memory, point by point. The CPU has the same
  * functions: threads take lines, and no value depends on who takes it. */
+#include "common/csr.h"
 #include "common/mask.h"
 #include <stdlib.h>
 #include <string.h>
@@ -251,6 +252,86 @@ static gsw_status host_extend_faces(gsw_context *context, const gsw_matrix *matr
     return GSW_SUCCESS;
 }
 
+/* ---- Basins ---- */
+
+static int64_t find_root(int64_t *parent, int64_t at) {
+    while (parent[at] != at) {
+        parent[at] = parent[parent[at]];
+        at = parent[at];
+    }
+    return at;
+}
+
+static void join(int64_t *parent, int64_t a, int64_t b) {
+    a = find_root(parent, a);
+    b = find_root(parent, b);
+    if (a < b)
+        parent[b] = a;
+    else
+        parent[a] = b;
+}
+
+/* Joins the points of a line with those that a side of the stencil, or all of it, leads to. */
+static void join_line(const gsw_mask_rows *m, int32_t joining, int64_t y, int64_t z,
+                      int64_t *parent) {
+    gsw_mask_point p = {m->n[0] * (y + m->n[1] * z), {0, y, z}};
+    for (; p.at[0] < m->n[0]; p.at[0]++, p.row++)
+        for (int32_t e = 0; e < joining && m->active[p.row]; e++) {
+            const int64_t other = gsw_mask_joined(m, &p, e);
+            if (other >= 0)
+                join(parent, p.row, other);
+        }
+}
+
+static gsw_status host_find_basins(gsw_context *context, const gsw_matrix *matrix, int64_t *root) {
+    void *const none[GSW_STENCIL_MAX] = {NULL};
+    const gsw_mask_rows m = gsw_mask_rows_of(matrix, GSW_F64, none);
+    const int32_t joining = gsw_mask_joining(&m, &matrix->stencil);
+    const int64_t points = m.n[0] * m.n[1] * m.n[2];
+    (void)context;
+    for (int64_t row = 0; row < points; row++)
+        root[row] = m.active[row] ? row : -1;
+    for (int64_t z = 0; z < m.n[2]; z++)
+        for (int64_t y = 0; y < m.n[1]; y++)
+            join_line(&m, joining, y, z, root);
+    for (int64_t row = 0; row < points; row++) /* roots come first, and point to themselves */
+        root[row] = root[row] < 0 ? -1 : root[root[row]];
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_mark_basins(gsw_context *context, int64_t n, const int64_t *root,
+                                   int64_t but, uint8_t *marked) {
+#pragma omp parallel for num_threads(context->threads) if (n > SERIAL_LIMIT)
+    for (int64_t i = 0; i < n; i++)
+        marked[i] = root[i] >= 0 && root[i] != but;
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_sum_rows(gsw_context *context, const gsw_matrix *matrix,
+                                const double *const *arrays, int64_t rows, const int64_t *points,
+                                double *sums, double *diagonals) {
+    const gsw_mask_rows m = gsw_mask_rows_of(matrix, GSW_F64, (void *const *)(uintptr_t)arrays);
+#pragma omp parallel for num_threads(context->threads) if (rows > SERIAL_LIMIT)
+    for (int64_t i = 0; i < rows; i++)
+        gsw_mask_sum_row(&m, points[i], &sums[i], &diagonals[i]);
+    return GSW_SUCCESS;
+}
+
+static gsw_status host_add_means(gsw_context *context, gsw_dtype type, int64_t sets,
+                                 const int64_t *begin, const int64_t *points, const double *scale,
+                                 const void *b, void *x) {
+#pragma omp parallel for schedule(dynamic)                                                         \
+    num_threads(context->threads) if (begin[sets] > SERIAL_LIMIT)
+    for (int64_t k = 0; k < sets; k++) {
+        double sum = 0;
+        for (int64_t i = begin[k]; i < begin[k + 1]; i++)
+            sum += gsw_value_at(b, type, points[i]);
+        for (int64_t i = begin[k]; i < begin[k + 1]; i++)
+            gsw_value_put(x, type, points[i], gsw_value_at(x, type, points[i]) + scale[k] * sum);
+    }
+    return GSW_SUCCESS;
+}
+
 const gsw_mask_ops gsw_host_mask_ops = {.select = host_select,
                                         .take = host_take,
                                         .cut = host_cut,
@@ -263,4 +344,8 @@ const gsw_mask_ops gsw_host_mask_ops = {.select = host_select,
                                         .collect = host_collect,
                                         .extend = host_extend,
                                         .couplings = host_couplings,
-                                        .extend_faces = host_extend_faces};
+                                        .extend_faces = host_extend_faces,
+                                        .find_basins = host_find_basins,
+                                        .mark_basins = host_mark_basins,
+                                        .sum_rows = host_sum_rows,
+                                        .add_means = host_add_means};

@@ -11,6 +11,7 @@
 #include "geometry/seam_level.h"
 #include "geometry/squeeze.h"
 #include "level_arrays.h"
+#include "domain/lakes.h"
 #include "domain/masked.h"
 #include "space/partition.h"
 #include "sweep/relax_loop.h"
@@ -84,7 +85,8 @@ struct gsw_multigrid {
     int shared_levels;        /* the next one is brought together, and those after it are whole */
     gsw_squeezed squeezed;    /* the matrix of the first level that is not shared; valid during
                                  set-up only, but for the axes */
-    gsw_masked masked;        /* the mask of the finest level */
+    gsw_masked masked;        /* the mask of the finest level, */
+    gsw_lakes lakes;          /* and its lakes */
     void *own_b, *own_x;      /* vectors of the finest level, where the user's cannot be used */
     double *scale;            /* fp32: factor of the solution */
     void *tiles;              /* host memory of the loops' passes; NULL: they need none, */

@@ -9,6 +9,7 @@
 #include "geometry/squeeze.h"
 #include "core/options.h"
 #include "core/quiet.h"
+#include "core/reserve.h"
 #include "krylov/preconditioner.h"
 #include "matrix/distributed_mask.h"
 #include "matrix/matrix_row.h"
@@ -125,6 +126,35 @@ static gsw_status take(gsw_multigrid *multigrid, const gsw_matrix *matrix, int a
     return gsw_matrix_explain(multigrid->context, &quiet, matrix, row, 0, status);
 }
 
+/* Points of a grid whose mask every process may take whole. */
+#define WHOLE_MASK (INT64_C(1) << 24)
+
+/* Finds the lakes: on CPUs those of all processes together, from the mask of the whole grid. */
+static gsw_status take_lakes(gsw_multigrid *mg, gsw_distributed_matrix *rows,
+                             const gsw_matrix *box) {
+    gsw_partition *p = mg->partition;
+    const double *const *arrays = (const double *const *)rows->values;
+    gsw_matrix whole = *box;
+    uint8_t *active = NULL;
+    gsw_ghosts all = {.partition = NULL};
+    if (!mg->context->ops->link->on_host || mg->grid.nx * mg->grid.ny * mg->grid.nz > WHOLE_MASK)
+        return gsw_partition_agree(p, gsw_lakes_take(mg->context, box,
+                                                     &gsw_distributed_ghosts(rows)->frame, arrays,
+                                                     &mg->lakes));
+    gsw_status status = gsw_frames_open(p, p, 0, &(gsw_frame_reach){.width = -1}, &all);
+    if (status == GSW_SUCCESS)
+        status = gsw_partition_agree(p, gsw_mask_in_frame(&all, mg->masked.active, &active));
+    whole.grid = p->grid;
+    whole.active = active;
+    if (status == GSW_SUCCESS)
+        status = gsw_partition_agree(
+            p, gsw_lakes_take_shared(mg->context, &whole, p->own.begin, box, arrays, &mg->lakes));
+    gsw_unreserve(mg->context, active);
+    if (all.partition)
+        gsw_ghosts_close(&all);
+    return status;
+}
+
 /* Takes the mask of the own box, and extends its rows weakly into the inactive points. */
 static gsw_status extend_shared(gsw_multigrid *mg, const gsw_matrix *matrix,
                                 gsw_distributed_matrix *rows) {
@@ -133,7 +163,8 @@ static gsw_status extend_shared(gsw_multigrid *mg, const gsw_matrix *matrix,
         return GSW_SUCCESS;
     GSW_TRY(
         gsw_partition_agree(mg->partition, gsw_masked_take_mask(mg->context, &box, &mg->masked)));
-    return gsw_distributed_matrix_extend(rows, mg->masked.active);
+    GSW_TRY(gsw_distributed_matrix_extend(rows, mg->masked.active));
+    return take_lakes(mg, rows, &box);
 }
 
 gsw_status gsw_multigrid_create_shared(gsw_context *context, const gsw_matrix *matrix,
@@ -249,11 +280,15 @@ static int is_together(const gsw_multigrid *multigrid) {
     return multigrid->partition && multigrid->level[0]->shared->together;
 }
 
-/* The weak extension leaves values at inactive points. A mask is that of the own box. */
-static gsw_status mask_vector(const gsw_multigrid *multigrid, gsw_dtype type, void *x) {
-    return is_together(multigrid) ? GSW_SUCCESS
-                                  : gsw_masked_vector(multigrid->context, &multigrid->masked, type,
-                                                      multigrid->level[0]->points, x, x);
+/* The weak extension leaves values at inactive points, and the means of lakes. A mask is that of
+ * the own box. */
+static gsw_status mask_vector(const gsw_multigrid *multigrid, gsw_dtype type, const void *b,
+                              void *x) {
+    if (is_together(multigrid))
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_masked_vector(multigrid->context, &multigrid->masked, type,
+                              multigrid->level[0]->points, x, x));
+    return gsw_lakes_add(multigrid->context, &multigrid->lakes, type, b, x);
 }
 
 /* x = M^-1 b for the finest level's own vectors. */
@@ -265,7 +300,8 @@ static gsw_status cycle_on_own(void *self, gsw_context *context) {
     multigrid->level[0]->b = multigrid->own_b;
     multigrid->level[0]->x = multigrid->own_x;
     GSW_TRY(gsw_multigrid_cycle(multigrid));
-    return mask_vector(multigrid, multigrid->options.cycle_type, multigrid->own_x);
+    return mask_vector(multigrid, multigrid->options.cycle_type, multigrid->own_b,
+                       multigrid->own_x);
 }
 
 /* The same for other vectors, which the finest level can have. */
@@ -288,7 +324,7 @@ static gsw_status cycle(gsw_multigrid *multigrid, const double *b, double *x) {
         GSW_TRY(context->ops->vector->copy(context, n, b, multigrid->own_b));
     }
     GSW_TRY(gsw_multigrid_cycle(multigrid));
-    return mask_vector(multigrid, GSW_F64, x);
+    return mask_vector(multigrid, GSW_F64, finest->b, x);
 }
 
 /* The points of the user's vectors in this process. */

@@ -265,8 +265,10 @@ static gsw_status take_matrix(gsw_multigrid *mg, gsw_level *level, const gsw_mat
     GSW_TRY(gsw_masked_take_mask(mg->context, matrix, &mg->masked));
     box.active = matrix->active;
     box.grid.periodic = matrix->grid.periodic;
-    return gsw_masked_extend(mg->context, &box, &level->around,
-                             (double *const *)level->setup.values);
+    GSW_TRY(
+        gsw_masked_extend(mg->context, &box, &level->around, (double *const *)level->setup.values));
+    return gsw_lakes_take(mg->context, &box, NULL, (const double *const *)level->setup.values,
+                          &mg->lakes);
 }
 
 /* Takes the present values of a level of several processes. */
@@ -548,6 +550,7 @@ void gsw_multigrid_clear(gsw_multigrid *mg) {
         free(level);
     }
     mg->levels = 0;
+    gsw_lakes_close(context, &mg->lakes);
     gsw_masked_close(context, &mg->masked);
     free(mg->tiles);
     gsw_unreserve(context, mg->scale);

@@ -1,5 +1,4 @@
-/* basins.c: see basins.h. Points are joined with their neighbours in a forest whose roots are the
- * first points of the basins (Tarjan, J. ACM 22, 1975). */
+/* basins.c: see basins.h. */
 #include "basins.h"
 
 #include <math.h>
@@ -12,74 +11,33 @@
 #include "contract/error.h"
 #include "core/reserve.h"
 #include "core/sums.h"
-#include "common/seam.h"
 #include "matrix/distributed_rows.h"
 
-static int64_t find_root(int64_t *parent, int64_t at) {
-    while (parent[at] != at) {
-        parent[at] = parent[parent[at]];
-        at = parent[at];
-    }
-    return at;
-}
-
-static void join(int64_t *parent, int64_t a, int64_t b) {
-    a = find_root(parent, a);
-    b = find_root(parent, b);
-    if (a < b)
-        parent[b] = a;
-    else
-        parent[a] = b;
-}
-
-/* Joins each active point with its active neighbours. */
-static void join_all(const gsw_matrix *matrix, const uint8_t *active, int64_t *parent) {
-    const gsw_grid *g = &matrix->grid;
-    int64_t row = 0;
-    for (int64_t z = 0; z < g->nz; z++)
-        for (int64_t y = 0; y < g->ny; y++)
-            for (int64_t x = 0; x < g->nx; x++, row++) {
-                for (int32_t e = 0; e < matrix->stencil.count && active[row]; e++) {
-                    const gsw_offset o = matrix->stencil.offsets[e];
-                    int64_t to[3] = {x + o.dx, y + o.dy, z + o.dz};
-                    if (!gsw_grid_take_in(g, to))
-                        continue;
-                    const int64_t other = gsw_grid_row(g, to[0], to[1], to[2]);
-                    if (active[other] && other != row)
-                        join(parent, row, other);
-                }
-            }
-}
-
-/* Numbers the basins in the order of their first points. The forest becomes the basins of all
- * points, or -1. */
-static void number(gsw_basins *s, const uint8_t *active, int64_t *parent, int64_t points) {
+/* Numbers the basins in the order of their first points, which are their roots. The roots become
+ * the numbers. */
+static void number(gsw_basins *s, int64_t *root, int64_t points) {
     int64_t next = 0;
     for (int64_t row = 0; row < points; row++) {
-        /* a root comes before its points, and holds the number of its basin already */
-        const int64_t root = active[row] ? parent[row] : -1;
-        if (root == row) {
+        if (root[row] < 0)
+            continue;
+        if (root[row] == row) {
             s->size[next] = 0;
             s->first[next] = row;
-            parent[row] = next++;
+            root[row] = next++;
         } else {
-            parent[row] = root < 0 ? -1 : parent[root];
+            root[row] = root[root[row]];
         }
-        if (root >= 0)
-            s->size[parent[row]]++;
+        s->size[root[row]]++;
     }
 }
 
 /* Keeps the basins of the own points, where there are several. */
-static gsw_status keep(gsw_basins *s, const gsw_partition *p, const uint8_t *active,
-                       int64_t *parent, int64_t points) {
+static gsw_status keep(gsw_basins *s, const gsw_partition *p, int64_t *root, int64_t points) {
     void *memory;
     int64_t at[3];
     s->count = 0;
-    for (int64_t row = 0; row < points; row++) {
-        parent[row] = find_root(parent, row);
-        s->count += active[row] && parent[row] == row;
-    }
+    for (int64_t row = 0; row < points; row++)
+        s->count += root[row] == row;
     if (s->count <= 1 || s->count >= INT32_MAX) {
         s->count = 1;
         return GSW_SUCCESS;
@@ -94,9 +52,9 @@ static gsw_status keep(gsw_basins *s, const gsw_partition *p, const uint8_t *act
     s->values = memory;
     GSW_TRY(gsw_alloc(s->context, (size_t)s->count + 1, sizeof *s->sums, "sums", &memory));
     s->sums = memory;
-    number(s, active, parent, points);
+    number(s, root, points);
     for (int64_t row = 0; row < s->points; row++)
-        s->basin[row] = (int32_t)parent[p != NULL ? gsw_partition_row(p, row, at) : row];
+        s->basin[row] = (int32_t)root[p != NULL ? gsw_partition_row(p, row, at) : row];
     return GSW_SUCCESS;
 }
 
@@ -119,31 +77,31 @@ static gsw_status take_mask(gsw_context *context, const gsw_matrix *matrix, int6
     return status;
 }
 
-static gsw_status open_forest(gsw_basins *s, int64_t points, void **active, void **parent) {
+static gsw_status open_room(gsw_basins *s, int64_t points, void **active, void **root) {
     GSW_TRY(gsw_alloc(s->context, (size_t)points, 1, "a mask", active));
-    GSW_TRY(gsw_alloc(s->context, (size_t)points, sizeof(int64_t), "basins", parent));
-    for (int64_t row = 0; row < points; row++)
-        ((int64_t *)*parent)[row] = row;
+    GSW_TRY(gsw_alloc(s->context, (size_t)points, sizeof(int64_t), "basins", root));
     return gsw_reserve_vector(s->context, s->points, &s->b);
 }
 
 gsw_status gsw_basins_open(gsw_context *context, const gsw_matrix *matrix, gsw_basins *s) {
     const gsw_grid *g = &matrix->grid;
     const int64_t points = g->nx * g->ny * g->nz;
-    void *active = NULL, *parent = NULL;
+    void *active = NULL, *root = NULL;
     *s = (gsw_basins){
         .context = context, .grid = *g, .points = gsw_matrix_own_points(matrix), .count = 1};
     if (matrix->active == NULL)
         return GSW_SUCCESS;
-    gsw_status status = gsw_matrix_agree(matrix, open_forest(s, points, &active, &parent));
+    gsw_status status = gsw_matrix_agree(matrix, open_room(s, points, &active, &root));
     if (status == GSW_SUCCESS)
         status = gsw_matrix_agree(matrix, take_mask(context, matrix, points, active));
     if (status == GSW_SUCCESS) {
-        join_all(matrix, active, parent);
-        status =
-            gsw_matrix_agree(matrix, keep(s, gsw_partition_of(matrix), active, parent, points));
+        gsw_matrix whole = *matrix;
+        whole.active = active;
+        status = gsw_host_mask_ops.find_basins(context, &whole, root);
     }
-    free(parent);
+    if (status == GSW_SUCCESS)
+        status = gsw_matrix_agree(matrix, keep(s, gsw_partition_of(matrix), root, points));
+    free(root);
     free(active);
     return status;
 }

@@ -197,6 +197,102 @@ __global__ void __launch_bounds__(THREADS)
         gsw_mask_cut_row(&m, frame.e, frame.low, row);
 }
 
+/* ---- Basins. Threads join roots with atomicMin: a label only ever falls, so a thread that has
+ * lost against another one has a smaller label the next time, and ends after finitely many. ---- */
+
+__device__ int64_t find_root(const int64_t *parent, int64_t at) {
+    const volatile int64_t *labels = parent;
+    for (int64_t next = labels[at]; next != at; next = labels[at])
+        at = next;
+    return at;
+}
+
+__device__ void join(int64_t *parent, int64_t a, int64_t b) {
+    while (true) {
+        a = find_root(parent, a);
+        b = find_root(parent, b);
+        if (a == b)
+            return;
+        const int64_t high = max(a, b), low = min(a, b);
+        const int64_t before = (int64_t)atomicMin((long long *)&parent[high], (long long)low);
+        if (before == high) /* it was a root */
+            return;
+        a = before;
+        b = low;
+    }
+}
+
+__global__ void __launch_bounds__(THREADS)
+    begin_basins(int64_t n, const uint8_t *active, int64_t *parent) {
+    take_turn();
+    for (int64_t row = first_of_thread(); row < n; row += threads_of_grid())
+        parent[row] = active[row] ? row : -1;
+}
+
+__global__ void __launch_bounds__(THREADS)
+    join_basins(const __grid_constant__ gsw_mask_rows m, int32_t joining, int64_t n,
+                int64_t *parent) {
+    take_turn();
+    for (int64_t row = first_of_thread(); row < n; row += threads_of_grid()) {
+        if (!m.active[row])
+            continue;
+        const gsw_mask_point p = gsw_mask_point_of(&m, row);
+        for (int32_t e = 0; e < joining; e++) {
+            const int64_t other = gsw_mask_joined(&m, &p, e);
+            if (other >= 0)
+                join(parent, row, other);
+        }
+    }
+}
+
+/* Each label becomes the root's: a root's own does not change any more. */
+__global__ void __launch_bounds__(THREADS) end_basins(int64_t n, int64_t *parent) {
+    take_turn();
+    for (int64_t row = first_of_thread(); row < n; row += threads_of_grid())
+        if (parent[row] >= 0)
+            parent[row] = find_root(parent, row);
+}
+
+__global__ void __launch_bounds__(THREADS)
+    mark_basins(int64_t n, const int64_t *root, int64_t but, uint8_t *marked) {
+    take_turn();
+    for (int64_t i = first_of_thread(); i < n; i += threads_of_grid())
+        marked[i] = root[i] >= 0 && root[i] != but;
+}
+
+__global__ void __launch_bounds__(THREADS)
+    sum_rows(const __grid_constant__ gsw_mask_rows m, int64_t rows, const int64_t *points,
+             double *sums, double *diagonals) {
+    take_turn();
+    for (int64_t i = first_of_thread(); i < rows; i += threads_of_grid())
+        gsw_mask_sum_row(&m, points[i], &sums[i], &diagonals[i]);
+}
+
+/* A block takes a set at a time; sums are added in one order. */
+template <typename Value>
+__global__ void __launch_bounds__(THREADS)
+    add_means(int64_t sets, const int64_t *begin, const int64_t *points, const double *scale,
+              const Value *b, Value *x) {
+    __shared__ double part[THREADS];
+    take_turn();
+    for (int64_t k = blockIdx.x; k < sets; k += gridDim.x) {
+        double sum = 0;
+        for (int64_t i = begin[k] + threadIdx.x; i < begin[k + 1]; i += THREADS)
+            sum += (double)b[points[i]];
+        part[threadIdx.x] = sum;
+        for (unsigned half = THREADS / 2; half > 0; half /= 2) {
+            __syncthreads();
+            if (threadIdx.x < half)
+                part[threadIdx.x] += part[threadIdx.x + half];
+        }
+        __syncthreads();
+        const double add = scale[k] * part[0];
+        for (int64_t i = begin[k] + threadIdx.x; i < begin[k + 1]; i += THREADS)
+            x[points[i]] += (Value)add;
+        __syncthreads();
+    }
+}
+
 /* One pointer for each axis. */
 template <typename Value> struct per_axis { Value *of[3]; };
 
@@ -460,4 +556,52 @@ gsw_status gsw_cuda_extend_faces(gsw_context *context, const gsw_matrix *matrix,
                                         0, gsw_mask_rows_of(matrix, GSW_F64, (void *const *)arrays),
                                         *frame, n, from),
                           "extending a matrix across the faces of boxes");
+}
+
+gsw_status gsw_cuda_find_basins(gsw_context *context, const gsw_matrix *matrix, int64_t *root) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    void *const none[GSW_STENCIL_MAX] = {};
+    const gsw_mask_rows m = gsw_mask_rows_of(matrix, GSW_F64, none);
+    const int64_t n = points_of(matrix);
+    const unsigned blocks = blocks_of(n);
+    cudaError_t error = launch_kernel(cuda, begin_basins, blocks, THREADS, 0, n, m.active, root);
+    if (error == cudaSuccess)
+        error = launch_kernel(cuda, join_basins, blocks, THREADS, 0, m,
+                              gsw_mask_joining(&m, &matrix->stencil), n, root);
+    if (error == cudaSuccess)
+        error = launch_kernel(cuda, end_basins, blocks, THREADS, 0, n, root);
+    return gsw_cuda_check(context, error, "finding the basins of a mask");
+}
+
+gsw_status gsw_cuda_mark_basins(gsw_context *context, int64_t n, const int64_t *root, int64_t but,
+                                uint8_t *marked) {
+    return gsw_cuda_check(context,
+                          launch_kernel(gsw_cuda_of(context), mark_basins, blocks_of(n), THREADS, 0,
+                                        n, root, but, marked),
+                          "marking the basins of a mask");
+}
+
+gsw_status gsw_cuda_sum_rows(gsw_context *context, const gsw_matrix *matrix,
+                             const double *const *arrays, int64_t rows, const int64_t *points,
+                             double *sums, double *diagonals) {
+    return gsw_cuda_check(context,
+                          launch_kernel(gsw_cuda_of(context), sum_rows, blocks_of(rows), THREADS, 0,
+                                        gsw_mask_rows_of(matrix, GSW_F64, (void *const *)arrays),
+                                        rows, points, sums, diagonals),
+                          "adding up rows");
+}
+
+gsw_status gsw_cuda_add_means(gsw_context *context, gsw_dtype type, int64_t sets,
+                              const int64_t *begin, const int64_t *points, const double *scale,
+                              const void *b, void *x) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    const unsigned blocks = blocks_of(sets * THREADS);
+    return gsw_cuda_check(
+        context,
+        type == GSW_F64
+            ? launch_kernel(cuda, add_means<double>, blocks, THREADS, 0, sets, begin, points, scale,
+                            static_cast<const double *>(b), static_cast<double *>(x))
+            : launch_kernel(cuda, add_means<float>, blocks, THREADS, 0, sets, begin, points, scale,
+                            static_cast<const float *>(b), static_cast<float *>(x)),
+        "adding means of basins");
 }

@@ -31,5 +31,14 @@ gsw_status gsw_cuda_couplings(gsw_context *context, const gsw_matrix *matrix,
 gsw_status gsw_cuda_extend_faces(gsw_context *context, const gsw_matrix *matrix,
                                  const gsw_frame *frame, const double *const along[3],
                                  double *const *arrays);
+gsw_status gsw_cuda_find_basins(gsw_context *context, const gsw_matrix *matrix, int64_t *root);
+gsw_status gsw_cuda_mark_basins(gsw_context *context, int64_t n, const int64_t *root, int64_t but,
+                                uint8_t *marked);
+gsw_status gsw_cuda_sum_rows(gsw_context *context, const gsw_matrix *matrix,
+                             const double *const *arrays, int64_t rows, const int64_t *points,
+                             double *sums, double *diagonals);
+gsw_status gsw_cuda_add_means(gsw_context *context, gsw_dtype type, int64_t sets,
+                              const int64_t *begin, const int64_t *points, const double *scale,
+                              const void *b, void *x);
 
 #endif
