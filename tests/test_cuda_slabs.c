@@ -675,8 +675,8 @@ static void inactive_points_are_those_of_the_cpu(const char *problem) {
     right = right &&
             gsw_solve(context, &mine.matrix, &options, mine.b, mine.x, &here) == GSW_SUCCESS &&
             gsw_solve(host, whole, NULL, v.b, v.expected, &one) == GSW_SUCCESS;
-    /* A lake of two slabs is left to the Krylov method. */
-    check(right && here.iterations <= one.iterations + 8 && here.residual <= 1e-8, "iterations",
+    /* Lakes of two slabs are left to the Krylov method; small oceans have few others. */
+    check(right && here.iterations <= 3 * one.iterations && here.residual <= 1e-8, "iterations",
           problem, g, -1, (double)(here.iterations - one.iterations));
     gsw_factor_destroy(factor);
     close_case(&mine, NULL, &v, NULL);
