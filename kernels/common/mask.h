@@ -291,6 +291,21 @@ typedef struct gsw_mask_couplings {
     double along[3];
 } gsw_mask_couplings;
 
+/* The sum of an active row, with the sign of its diagonal; 0 where it is the other, or nothing but
+ * rounding. */
+GSW_HD double gsw_mask_sum(const gsw_mask_rows *m, int64_t row) {
+    const gsw_mask_point p = gsw_mask_point_of(m, row);
+    double sum = 0, size = 0;
+    for (int32_t e = 0; e < m->count; e++) {
+        const int64_t other = gsw_mask_neighbour(m, &p, e, 1);
+        const double value = other >= 0 && !m->active[other] ? 0 : gsw_mask_get(m, e, row);
+        sum += value;
+        size += fabs(value);
+    }
+    const int counts = sum * gsw_mask_get(m, m->center, row) > 0 && !gsw_row_sum_is_zero(sum, size);
+    return counts ? sum : 0;
+}
+
 GSW_HD gsw_mask_couplings gsw_mask_couplings_of(const gsw_mask_rows *m, int64_t row) {
     const gsw_mask_point p = gsw_mask_point_of(m, row);
     const double diagonal = gsw_mask_get(m, m->center, row);
@@ -328,45 +343,37 @@ GSW_HD double gsw_mask_weaker(double a, double b, int coast) {
     return (coast ? GSW_WEAK_COAST : GSW_WEAK_LAND) * least;
 }
 
-/* The weak coupling along an axis of an inactive point, whose nearest active row's couplings are
- * `own`, and another point. */
-GSW_HD double gsw_mask_weak(const gsw_mask_rows *m, const int64_t *nearest,
-                            const gsw_mask_couplings *own, int32_t axis, int64_t other) {
-    double b = own->along[axis];
-    if (nearest[other] != own->row)
-        b = gsw_mask_couplings_of(m, nearest[other]).along[axis];
-    return gsw_mask_weaker(own->along[axis], b, m->active[other]);
-}
-
-/* The sum of an active row, with the sign of its diagonal; 0 where it is the other, or nothing but
- * rounding. */
-GSW_HD double gsw_mask_sum(const gsw_mask_rows *m, int64_t row) {
-    const gsw_mask_point p = gsw_mask_point_of(m, row);
-    double sum = 0, size = 0;
-    for (int32_t e = 0; e < m->count; e++) {
-        const int64_t other = gsw_mask_neighbour(m, &p, e, 1);
-        const double value = other >= 0 && !m->active[other] ? 0 : gsw_mask_get(m, e, row);
-        sum += value;
-        size += fabs(value);
-    }
-    const int counts = sum * gsw_mask_get(m, m->center, row) > 0 && !gsw_row_sum_is_zero(sum, size);
-    return counts ? sum : 0;
+/* Finds the couplings of a row, unless they are in *found. */
+GSW_HD void gsw_mask_find(const gsw_mask_rows *m, int64_t row, gsw_mask_couplings *found) {
+    if (found->row != row)
+        *found = gsw_mask_couplings_of(m, row);
 }
 
 /* Couples an inactive point to its neighbours, in both rows; its diagonal holds its share of the
- * row sum until the couplings are added. */
-GSW_HD void gsw_mask_extend_point(const gsw_mask_rows *m, const int64_t *nearest, int64_t row) {
+ * row sum until the couplings are added. *own, *sum and beside[step * k] keep what has been found
+ * for the point and its neighbour k: points that follow each other often have the same nearest
+ * rows. At first their rows are -1. */
+GSW_HD void gsw_mask_extend_point(const gsw_mask_rows *m, const int64_t *nearest, int64_t row,
+                                  gsw_mask_couplings *own, double *sum, gsw_mask_couplings *beside,
+                                  int64_t step) {
     const gsw_mask_point p = gsw_mask_point_of(m, row);
     if (nearest[row] < 0)
         return;
-    const gsw_mask_couplings own = gsw_mask_couplings_of(m, nearest[row]);
-    gsw_mask_put(m, m->center, row, GSW_WEAK_COAST * gsw_mask_sum(m, nearest[row]));
+    if (own->row != nearest[row])
+        *sum = gsw_mask_sum(m, nearest[row]);
+    gsw_mask_find(m, nearest[row], own);
+    gsw_mask_put(m, m->center, row, GSW_WEAK_COAST * *sum);
     for (int32_t a = 0; a < 3; a++)
         for (int32_t side = 0; side < 2; side++) {
             const int64_t other = gsw_mask_beside(m, &p, a, side);
             if (other < 0)
                 continue;
-            const double w = gsw_mask_weak(m, nearest, &own, a, other);
+            gsw_mask_couplings *of = own;
+            if (nearest[other] != nearest[row]) {
+                of = beside + step * (2 * a + side);
+                gsw_mask_find(m, nearest[other], of);
+            }
+            const double w = gsw_mask_weaker(own->along[a], of->along[a], m->active[other]);
             gsw_mask_put(m, m->beside[a][side], row, -w);
             if (m->active[other])
                 gsw_mask_put(m, m->beside[a][!side], other, -w);
@@ -433,7 +440,7 @@ GSW_HD void gsw_mask_extend_faces(const gsw_mask_rows *m, const int64_t e[3], co
         own += step[a] * (p.at[a] + low[a]);
     for (int32_t a = 0; a < 3; a++)
         for (int32_t side = 0; side < 2; side++) {
-            const int64_t at = p.at[a] + 2 * side - 1, other = own + step[a] * (2 * side - 1);
+            const int64_t d = side == 0 ? -1 : 1, at = p.at[a] + d, other = own + step[a] * d;
             const int32_t entry = m->beside[a][side];
             if ((at >= 0 && at < m->n[a]) || at + low[a] < 0 || at + low[a] >= e[a] || entry < 0)
                 continue;

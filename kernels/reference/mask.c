@@ -221,11 +221,27 @@ static void end_point(const gsw_mask_rows *m, const int64_t *nearest, int64_t ro
     gsw_mask_end_point(m, row);
 }
 
+static void extend_points(const gsw_context *context, const gsw_mask_rows *m,
+                          const int64_t *nearest) {
+    const int64_t nx = m->n[0], lines = m->n[1] * m->n[2];
+#pragma omp parallel for num_threads(context->threads) if (nx * lines > SERIAL_LIMIT)
+    for (int64_t line = 0; line < lines; line++) {
+        gsw_mask_couplings own = {.row = -1}, beside[6];
+        double sum = 0;
+        const int64_t end = (line + 1) * nx;
+        for (int k = 0; k < 6; k++)
+            beside[k].row = -1;
+        for (int64_t row = next_inactive(m->active, line * nx, end); row < end;
+             row = next_inactive(m->active, row + 1, end))
+            gsw_mask_extend_point(m, nearest, row, &own, &sum, beside, 1);
+    }
+}
+
 static gsw_status host_extend(gsw_context *context, const gsw_matrix *matrix, int64_t *nearest,
                               double *const *arrays) {
     const gsw_mask_rows m = gsw_mask_rows_of(matrix, GSW_F64, (void *const *)arrays);
     find_nearest(context, matrix, nearest);
-    for_inactive(context, matrix, &m, nearest, gsw_mask_extend_point);
+    extend_points(context, &m, nearest);
     for_inactive(context, matrix, &m, nearest, end_point);
     return GSW_SUCCESS;
 }

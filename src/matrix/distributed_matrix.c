@@ -441,7 +441,9 @@ static gsw_status open_view(const gsw_matrix *view, gsw_distributed_matrix **mat
     gsw_partition *p = view->partition;
     GSW_TRY(gsw_distributed_matrix_check(p->context, view));
     if (view->format == GSW_FORMAT_STENCIL && view->active) {
-        GSW_TRY(gsw_distributed_matrix_reserve(p, &view->stencil, matrix));
+        const gsw_status status = gsw_distributed_matrix_reserve(p, &view->stencil, matrix);
+        if (status != GSW_SUCCESS || !*matrix)
+            return status;
         (*matrix)->row_base = view->csr.base;
         return copy_arrays(*matrix, view);
     }
@@ -461,7 +463,7 @@ gsw_status gsw_distributed_matrix_open(const gsw_matrix *view, gsw_distributed_m
     gsw_status status = open_view(view, &made);
     status = gsw_partition_agree_on(p, status, "mask (active)", view->active != NULL);
     status = gsw_distributed_matrix_end(p, status, made, matrix);
-    if (status != GSW_SUCCESS || !view->active)
+    if (status != GSW_SUCCESS || !made || !view->active)
         return status;
     made->is_masked = 1;
     status = cut(made, view->active);

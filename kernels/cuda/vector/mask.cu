@@ -147,10 +147,13 @@ __global__ void __launch_bounds__(THREADS)
         __syncthreads();
         for (int32_t k = (int32_t)threadIdx.x; k < count; k += THREADS) {
             const int64_t row = first + found[k];
+            gsw_mask_couplings own, other;
+            double sum = 0;
+            own.row = other.row = -1;
             if (Step == CUT)
                 gsw_mask_cut_point(&m, row);
             else if (Step == EXTEND)
-                gsw_mask_extend_point(&m, nearest, row);
+                gsw_mask_extend_point(&m, nearest, row, &own, &sum, &other, 0);
             else if (Step == END)
                 gsw_mask_end_point(&m, row);
             else if (!gsw_mask_is_cut(&m, row))
