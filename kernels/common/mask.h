@@ -19,6 +19,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <gridsweep/matrix.h>
 #include "common/host_device.h"
 #include "common/pivot.h"
@@ -37,7 +38,9 @@ typedef struct gsw_mask_rows {
     gsw_dtype type;
     int32_t count, center;
     int16_t offset[GSW_STENCIL_MAX][3];
-    int8_t axis[GSW_STENCIL_MAX]; /* of an offset of one point along one axis; else -1 */
+    int64_t distance[GSW_STENCIL_MAX]; /* rows from a point to its neighbour, */
+    int16_t reach[3];                  /* for points at least so far from all ends */
+    int8_t axis[GSW_STENCIL_MAX];      /* of an offset of one point along one axis; else -1 */
     int32_t beside[3][2]; /* the entries of the neighbours before and after; -1: not both exist */
     void *values[GSW_STENCIL_MAX];
 } gsw_mask_rows;
@@ -53,12 +56,16 @@ static inline gsw_mask_rows gsw_mask_rows_of(const gsw_matrix *matrix, gsw_dtype
     m.type = type;
     m.count = s->count;
     m.center = s->center;
+    m.reach[0] = m.reach[1] = m.reach[2] = 0;
     for (int32_t e = 0; e < s->count; e++) {
         const gsw_offset o = s->offsets[e];
         const int32_t d[3] = {o.dx, o.dy, o.dz};
         m.axis[e] = -1;
+        m.distance[e] = gsw_grid_row(g, o.dx, o.dy, o.dz);
         for (int32_t a = 0; a < 3; a++) {
             m.offset[e][a] = (int16_t)d[a];
+            if (m.reach[a] < abs(d[a]))
+                m.reach[a] = (int16_t)abs(d[a]);
             if (d[a] != 0 && d[0] * d[0] + d[1] * d[1] + d[2] * d[2] == 1)
                 m.axis[e] = (int8_t)a;
         }
@@ -89,18 +96,30 @@ GSW_HD double gsw_mask_get(const gsw_mask_rows *m, int32_t e, int64_t row) {
 
 typedef struct gsw_mask_point {
     int64_t row, at[3];
+    int inner; /* all its neighbours are in the grid */
 } gsw_mask_point;
+
+GSW_HD gsw_mask_point gsw_mask_point_at(const gsw_mask_rows *m, int64_t row, int64_t x, int64_t y,
+                                        int64_t z) {
+    const gsw_mask_point p = {row,
+                              {x, y, z},
+                              x >= m->reach[0] && x < m->n[0] - m->reach[0] && y >= m->reach[1] &&
+                                  y < m->n[1] - m->reach[1] && z >= m->reach[2] &&
+                                  z < m->n[2] - m->reach[2]};
+    return p;
+}
 
 GSW_HD gsw_mask_point gsw_mask_point_of(const gsw_mask_rows *m, int64_t row) {
     const int64_t line = row / m->n[0];
-    const gsw_mask_point p = {row, {row % m->n[0], line % m->n[1], line / m->n[1]}};
-    return p;
+    return gsw_mask_point_at(m, row, row % m->n[0], line % m->n[1], line / m->n[1]);
 }
 
 /* The row at `sign` times offset e of a point; -1: it is outside the grid. */
 GSW_HD int64_t gsw_mask_neighbour(const gsw_mask_rows *m, const gsw_mask_point *p, int32_t e,
                                   int32_t sign) {
     int64_t other = p->row, step = 1;
+    if (p->inner)
+        return other + sign * m->distance[e]; /* NOLINT: an int holds it */
     for (int32_t a = 0; a < 3; a++) {
         int64_t at = p->at[a] + sign * m->offset[e][a]; /* NOLINT: an int holds it */
         if (at < 0 || at >= m->n[a]) {
@@ -473,7 +492,8 @@ GSW_HD int64_t gsw_mask_joined(const gsw_mask_rows *m, const gsw_mask_point *p, 
     if (e == m->center || other < 0 || !m->active[other])
         return -1;
     if (e != m->beside[0][0] && m->beside[0][0] >= 0 && p->at[0] > 0 && m->active[p->row - 1]) {
-        const gsw_mask_point before = {p->row - 1, {p->at[0] - 1, p->at[1], p->at[2]}};
+        const gsw_mask_point before =
+            gsw_mask_point_at(m, p->row - 1, p->at[0] - 1, p->at[1], p->at[2]);
         if (gsw_mask_neighbour(m, &before, e, 1) == other - 1 && m->active[other - 1])
             return -1;
     }

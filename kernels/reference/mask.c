@@ -290,13 +290,17 @@ static void join(int64_t *parent, int64_t a, int64_t b) {
 /* Joins the points of a line with those that a side of the stencil, or all of it, leads to. */
 static void join_line(const gsw_mask_rows *m, int32_t joining, int64_t y, int64_t z,
                       int64_t *parent) {
-    gsw_mask_point p = {m->n[0] * (y + m->n[1] * z), {0, y, z}};
-    for (; p.at[0] < m->n[0]; p.at[0]++, p.row++)
-        for (int32_t e = 0; e < joining && m->active[p.row]; e++) {
+    const int64_t first = m->n[0] * (y + m->n[1] * z);
+    for (int64_t x = 0; x < m->n[0]; x++) {
+        const gsw_mask_point p = gsw_mask_point_at(m, first + x, x, y, z);
+        if (!m->active[p.row])
+            continue;
+        for (int32_t e = 0; e < joining; e++) {
             const int64_t other = gsw_mask_joined(m, &p, e);
             if (other >= 0)
                 join(parent, p.row, other);
         }
+    }
 }
 
 static gsw_status host_find_basins(gsw_context *context, const gsw_matrix *matrix, int64_t *root) {
