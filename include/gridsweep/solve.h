@@ -22,17 +22,17 @@
  *   2. with the next preconditioner: multigrid, a factor, what was only slow, and then Jacobi;
  *   3. with GMRES and no preconditioner.
  *
- * On one process a solver looks for two properties first:
+ * A solver looks for two properties first, on a partition as well:
  *
  * - Fixed points: rows with a diagonal alone, and rows with |diagonal| >= 1e6 times the sum of the
  *   |couplings|. They are left out of the system like inactive points, and their x follows from b.
- * A solve converges when ||b - A x|| meets the tolerance, and, with rows of the second kind, when
- * the residual of the other rows meets that of their own right-hand side, too.
+ *   A solve converges when ||b - A x|| meets the tolerance, and, with rows of the second kind, when
+ *   the residual of the other rows meets that of their own right-hand side, too.
  * - Rows that all sum to 0, to 10 roundings, in a symmetric matrix, where `nullspace` is not set:
- * the mean of x is arbitrary in each basin, the part of the domain that couplings connect. x gets
- * the mean 0. What b has of it is left out, and counts in the residual: where it exceeds the
- * tolerance, the solve ends with NOT_CONVERGED, and x solves what is left of b. Several basins are
- * found with a mask alone, and treated on the host.
+ *   the mean of x is arbitrary in each basin, the part of the domain that couplings connect. x gets
+ *   the mean 0. What b has of it is left out, and counts in the residual: where it exceeds the
+ *   tolerance, the solve ends with NOT_CONVERGED, and x solves what is left of b. Several basins
+ *   are found with a mask alone, and treated on the host; each process reads the whole mask.
  *
  * An update looks again where the last matrix had one of these, and where multigrid is used.
  *
