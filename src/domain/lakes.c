@@ -248,30 +248,36 @@ static int64_t number_all(int64_t *root, int64_t points, int64_t largest) {
     return listed <= points / SHARE ? count : 0;
 }
 
-/* Lists the own points of lakes, and what their rows add up to in all processes. */
+/* The number of the lake of a row of the box; -1: it is in none. */
+static int64_t number_of(const gsw_matrix *whole, const int64_t begin[3], const gsw_grid *box,
+                         const int64_t *number, int64_t row) {
+    const int64_t x = row % box->nx, y = row / box->nx % box->ny, z = row / box->nx / box->ny;
+    return number[gsw_grid_row(&whole->grid, x + begin[0], y + begin[1], z + begin[2])];
+}
+
+/* Lists the own points of lakes, and adds up what their rows and diagonals do. */
 static gsw_status find_own(gsw_context *context, const gsw_matrix *whole, const int64_t begin[3],
                            const gsw_matrix *box, const double *const *arrays,
                            const int64_t *number, lake *lakes, double *sums, found *f) {
-    const gsw_grid *g = &box->grid;
     const int64_t own = points_of(box);
-    GSW_TRY(gsw_alloc(context, (size_t)own, 4 * sizeof(double), "lakes", &f->block));
+    int64_t n = 0;
+    for (int64_t row = 0; row < own; row++)
+        n += number_of(whole, begin, &box->grid, number, row) >= 0;
+    GSW_TRY(gsw_alloc(context, (size_t)n + 1, 4 * sizeof(double), "lakes", &f->block));
     f->point = f->block;
-    f->root = f->point + own;
-    f->sum = (double *)f->block + 2 * own;
-    f->diagonal = f->sum + own;
+    f->root = f->point + n;
+    f->sum = (double *)f->block + 2 * n;
+    f->diagonal = f->sum + n;
     for (int64_t row = 0; row < own; row++) {
-        const int64_t x = row % g->nx, y = row / g->nx % g->ny, z = row / g->nx / g->ny;
-        const int64_t k =
-            number[gsw_grid_row(&whole->grid, x + begin[0], y + begin[1], z + begin[2])];
+        const int64_t k = number_of(whole, begin, &box->grid, number, row);
         if (k < 0)
             continue;
         f->point[f->points] = row;
         f->root[f->points++] = k;
         lakes[k].points++;
     }
-    GSW_TRY(context->ops->mask->sum_rows(context, box, arrays, f->points, f->point, f->sum,
-                                         f->diagonal));
-    for (int64_t i = 0; i < f->points; i++) {
+    GSW_TRY(context->ops->mask->sum_rows(context, box, arrays, n, f->point, f->sum, f->diagonal));
+    for (int64_t i = 0; i < n; i++) {
         sums[2 * f->root[i]] += f->sum[i];
         sums[2 * f->root[i] + 1] += f->diagonal[i];
     }
