@@ -119,6 +119,12 @@ static void run(int processes, system_of_test *s) {
     }
 }
 
+/* The row at an offset of a row, also around a periodic grid; -1: it is outside. */
+static int64_t neighbour(const gsw_grid *g, int64_t row, gsw_offset o) {
+    int64_t to[3] = {row % g->nx + o.dx, row / g->nx % g->ny + o.dy, row / g->nx / g->ny + o.dz};
+    return gsw_grid_take_in(g, to) ? gsw_grid_row(g, to[0], to[1], to[2]) : -1;
+}
+
 /* ---- Against one process ----------------------------------------------------------------------
  */
 
@@ -344,14 +350,11 @@ static oracle_matrix *neumann(const gsw_grid *g, const uint8_t *active) {
     oracle_matrix *matrix = keep_matrix_of(g, oracle_stencil_named("D3N7"), 1, ORACLE_POSITIVE);
     const gsw_stencil *stencil = &matrix->view.stencil;
     for (int64_t row = 0; row < oracle_points(g); row++) {
-        const int64_t x = row % g->nx, y = row / g->nx % g->ny, z = row / g->nx / g->ny;
         double sum = 0;
         for (int32_t e = 0; e < stencil->count; e++) {
-            const gsw_offset o = stencil->offsets[e];
-            const int inside = e != stencil->center && x + o.dx >= 0 && x + o.dx < g->nx &&
-                               y + o.dy >= 0 && y + o.dy < g->ny && z + o.dz >= 0 &&
-                               z + o.dz < g->nz &&
-                               (active == NULL || active[row + gsw_grid_row(g, o.dx, o.dy, o.dz)]);
+            const int64_t other = neighbour(g, row, stencil->offsets[e]);
+            const int inside =
+                e != stencil->center && other >= 0 && (active == NULL || active[other]);
             ((double *)matrix->arrays[e])[row] = inside ? -1 : 0;
             sum += inside;
         }
@@ -494,13 +497,10 @@ TEST(periodic_cycles_are_those_of_one_process) {
     double *b = keep_random(3, points), *x = keep_random(4, points), *k = keep_random(6, points);
     double *expected = keep_random(5, points), *solution = keep_zeros(points);
     for (int64_t row = 0; row < points; row++) {
-        const int64_t at[3] = {row % g->nx, row / g->nx % g->ny, row / g->nx / g->ny};
         double sum = 1e-3;
         for (int32_t e = 0; e < stencil->count; e++) {
-            const gsw_offset o = stencil->offsets[e];
-            int64_t to[3] = {at[0] + o.dx, at[1] + o.dy, at[2] + o.dz};
-            const int inside = gsw_grid_take_in(g, to) && e != stencil->center;
-            const int64_t other = inside ? gsw_grid_row(g, to[0], to[1], to[2]) : row;
+            const int64_t other = neighbour(g, row, stencil->offsets[e]);
+            const int inside = other >= 0 && e != stencil->center;
             const double coupling = inside ? 2.5 + k[row] + k[other] : 0;
             ((double *)matrix->arrays[e])[row] = inside ? -coupling : NAN; /* never read */
             sum += coupling;

@@ -454,9 +454,7 @@ GSW_HD void gsw_mask_extend_faces(const gsw_mask_rows *m, const int64_t e[3], co
                                   const double *const along[3], int64_t row) {
     const gsw_mask_point p = gsw_mask_point_of(m, row);
     const int64_t step[3] = {1, e[0], e[0] * e[1]};
-    int64_t own = 0;
-    for (int32_t a = 0; a < 3; a++)
-        own += step[a] * (p.at[a] + low[a]);
+    const int64_t own = gsw_mask_row_in_frame(m->n, e, low, row);
     for (int32_t a = 0; a < 3; a++)
         for (int32_t side = 0; side < 2; side++) {
             const int64_t d = side == 0 ? -1 : 1, at = p.at[a] + d, other = own + step[a] * d;
@@ -498,6 +496,18 @@ GSW_HD int64_t gsw_mask_joined(const gsw_mask_rows *m, const gsw_mask_point *p, 
             return -1;
     }
     return other;
+}
+
+/* Turns the roots of all points into the numbers of the basins, in the order of their first points,
+ * and into -1 in the basin of root `but`. Returns how many have numbers. */
+static inline int64_t gsw_mask_number_basins(int64_t *root, int64_t points, int64_t but) {
+    int64_t count = 0;
+    for (int64_t row = 0; row < points; row++)
+        if (root[row] == row)
+            root[row] = row == but ? -1 : count++;
+        else if (root[row] >= 0) /* the root comes before, and has its number */
+            root[row] = root[root[row]];
+    return count;
 }
 
 /* The sum of a row without values outside the grid, and its diagonal. */

@@ -198,9 +198,8 @@ typedef struct gsw_mask_ops {
     /* Of a matrix of stencil arrays, with a mask or without: left[i] = 0 at inactive points and in
      * rows that determine their unknown nearly alone (gsw_row_is_fixed()) or not at all, else 1.
      * counts: of these rows those with a diagonal alone, those with couplings, and those of zeros.
-     * The counts are in host memory. `own`: only for the rows of this box, of which matrix is the
-     * frame; NULL: for all. */
-    gsw_status (*find_fixed)(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *own,
+     * The counts are in host memory. For the rows of the box, of which matrix is the frame. */
+    gsw_status (*find_fixed)(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *frame,
                              uint8_t *left, int64_t counts[3]);
 
     /* points: the numbers of the active points, ascending; NULL: they are only counted. *count is

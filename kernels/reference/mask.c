@@ -153,10 +153,7 @@ static gsw_status host_is_cut(gsw_context *context, const gsw_matrix *matrix, in
 }
 
 static gsw_status host_find_fixed(gsw_context *context, const gsw_matrix *matrix,
-                                  const gsw_frame *own, uint8_t *left, int64_t counts[3]) {
-    const gsw_grid *g = &matrix->grid;
-    const gsw_frame all = {{g->nx, g->ny, g->nz}, {g->nx, g->ny, g->nz}, {0, 0, 0}};
-    const gsw_frame *f = own != NULL ? own : &all;
+                                  const gsw_frame *f, uint8_t *left, int64_t counts[3]) {
     const gsw_mask_rows m = gsw_mask_rows_of(matrix, matrix->array.value_type,
                                              (void *const *)(uintptr_t)matrix->array.values);
     const int64_t points = f->n[0] * f->n[1] * f->n[2];

@@ -71,6 +71,15 @@ static gsw_status find_largest(gsw_context *context, const gsw_matrix *box, cons
     return status;
 }
 
+static gsw_status open_found(gsw_context *context, int64_t n, found *f) {
+    GSW_TRY(gsw_alloc(context, (size_t)n + 1, 4 * sizeof(double), "lakes", &f->block));
+    f->point = f->block;
+    f->root = f->point + n;
+    f->sum = (double *)f->block + 2 * n;
+    f->diagonal = f->sum + n;
+    return GSW_SUCCESS;
+}
+
 /* Brings what is to be known of the listed points to the host. `room` has four values of each; the
  * points are there. */
 static gsw_status bring(gsw_context *context, const gsw_matrix *box, const double *const *arrays,
@@ -80,11 +89,7 @@ static gsw_status bring(gsw_context *context, const gsw_matrix *box, const doubl
     GSW_TRY(context->ops->mask->collect(context, GSW_F64, n, points, root, room + n));
     GSW_TRY(
         context->ops->mask->sum_rows(context, box, arrays, n, points, room + 2 * n, room + 3 * n));
-    GSW_TRY(gsw_alloc(context, (size_t)(4 * n), sizeof(double), "lakes", &f->block));
-    f->point = f->block;
-    f->root = f->point + n;
-    f->sum = (double *)f->block + 2 * n;
-    f->diagonal = f->sum + n;
+    GSW_TRY(open_found(context, n, f));
     return context->ops->memory->download(context, f->block, room, bytes);
 }
 
@@ -232,19 +237,13 @@ gsw_status gsw_lakes_take(gsw_context *context, const gsw_matrix *box, const gsw
 
 /* ---- On several processes ---- */
 
-/* Turns the roots of all points into the numbers of the lakes, or -1. Returns how many lakes there
- * are; 0 where they have too many points. */
+/* Numbers the lakes of all points. Returns how many lakes there are; 0 where they have too many
+ * points. */
 static int64_t number_all(int64_t *root, int64_t points, int64_t largest) {
-    int64_t count = 0, listed = 0;
-    for (int64_t row = 0; row < points; row++) {
-        if (root[row] == row && row != largest)
-            root[row] = count++ - points - 2; /* below all rows, and below -1 */
-        else if (root[row] >= 0)
-            root[row] = root[row] == largest || row == largest ? -1 : root[root[row]];
-        listed += root[row] < -1;
-    }
+    const int64_t count = gsw_mask_number_basins(root, points, largest);
+    int64_t listed = 0;
     for (int64_t row = 0; row < points; row++)
-        root[row] = root[row] < -1 ? root[row] + points + 2 : -1;
+        listed += root[row] >= 0;
     return listed <= points / SHARE ? count : 0;
 }
 
@@ -263,11 +262,7 @@ static gsw_status find_own(gsw_context *context, const gsw_matrix *whole, const 
     int64_t n = 0;
     for (int64_t row = 0; row < own; row++)
         n += number_of(whole, begin, &box->grid, number, row) >= 0;
-    GSW_TRY(gsw_alloc(context, (size_t)n + 1, 4 * sizeof(double), "lakes", &f->block));
-    f->point = f->block;
-    f->root = f->point + n;
-    f->sum = (double *)f->block + 2 * n;
-    f->diagonal = f->sum + n;
+    GSW_TRY(open_found(context, n, f));
     for (int64_t row = 0; row < own; row++) {
         const int64_t k = number_of(whole, begin, &box->grid, number, row);
         if (k < 0)

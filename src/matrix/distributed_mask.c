@@ -62,3 +62,13 @@ gsw_status gsw_distributed_matrix_extend(gsw_distributed_matrix *a, const uint8_
     gsw_unreserve(context, x.block);
     return gsw_partition_agree(a->partition, status);
 }
+
+gsw_status gsw_mask_of_grid(gsw_partition *p, const uint8_t *active, uint8_t **whole) {
+    gsw_ghosts all = {.partition = NULL};
+    gsw_status status = gsw_frames_open(p, p, 0, &(gsw_frame_reach){.width = -1}, &all);
+    if (status == GSW_SUCCESS)
+        status = gsw_mask_in_frame(&all, active, whole);
+    if (all.partition)
+        gsw_ghosts_close(&all);
+    return gsw_partition_agree(p, status);
+}

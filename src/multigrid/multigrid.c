@@ -136,22 +136,17 @@ static gsw_status take_lakes(gsw_multigrid *mg, gsw_distributed_matrix *rows,
     const double *const *arrays = (const double *const *)rows->values;
     gsw_matrix whole = *box;
     uint8_t *active = NULL;
-    gsw_ghosts all = {.partition = NULL};
     if (!mg->context->ops->link->on_host || mg->grid.nx * mg->grid.ny * mg->grid.nz > WHOLE_MASK)
         return gsw_partition_agree(p, gsw_lakes_take(mg->context, box,
                                                      &gsw_distributed_ghosts(rows)->frame, arrays,
                                                      &mg->lakes));
-    gsw_status status = gsw_frames_open(p, p, 0, &(gsw_frame_reach){.width = -1}, &all);
-    if (status == GSW_SUCCESS)
-        status = gsw_partition_agree(p, gsw_mask_in_frame(&all, mg->masked.active, &active));
+    gsw_status status = gsw_mask_of_grid(p, mg->masked.active, &active);
     whole.grid = p->grid;
     whole.active = active;
     if (status == GSW_SUCCESS)
         status = gsw_partition_agree(
             p, gsw_lakes_take_shared(mg->context, &whole, p->own.begin, box, arrays, &mg->lakes));
     gsw_unreserve(mg->context, active);
-    if (all.partition)
-        gsw_ghosts_close(&all);
     return status;
 }
 
@@ -282,8 +277,8 @@ static int is_together(const gsw_multigrid *multigrid) {
 
 /* The weak extension leaves values at inactive points, and the means of lakes. A mask is that of
  * the own box. */
-static gsw_status mask_vector(const gsw_multigrid *multigrid, gsw_dtype type, const void *b,
-                              void *x) {
+static gsw_status end_cycle(const gsw_multigrid *multigrid, gsw_dtype type, const void *b,
+                            void *x) {
     if (is_together(multigrid))
         return GSW_SUCCESS;
     GSW_TRY(gsw_masked_vector(multigrid->context, &multigrid->masked, type,
@@ -300,8 +295,7 @@ static gsw_status cycle_on_own(void *self, gsw_context *context) {
     multigrid->level[0]->b = multigrid->own_b;
     multigrid->level[0]->x = multigrid->own_x;
     GSW_TRY(gsw_multigrid_cycle(multigrid));
-    return mask_vector(multigrid, multigrid->options.cycle_type, multigrid->own_b,
-                       multigrid->own_x);
+    return end_cycle(multigrid, multigrid->options.cycle_type, multigrid->own_b, multigrid->own_x);
 }
 
 /* The same for other vectors, which the finest level can have. */
@@ -324,7 +318,7 @@ static gsw_status cycle(gsw_multigrid *multigrid, const double *b, double *x) {
         GSW_TRY(context->ops->vector->copy(context, n, b, multigrid->own_b));
     }
     GSW_TRY(gsw_multigrid_cycle(multigrid));
-    return mask_vector(multigrid, GSW_F64, finest->b, x);
+    return end_cycle(multigrid, GSW_F64, finest->b, x);
 }
 
 /* The points of the user's vectors in this process. */

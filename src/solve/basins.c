@@ -5,39 +5,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/mask.h"
 #include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
 #include "core/reserve.h"
 #include "core/sums.h"
-#include "matrix/distributed_rows.h"
+#include "matrix/distributed_mask.h"
 
-/* Numbers the basins in the order of their first points, which are their roots. The roots become
- * the numbers. */
-static void number(gsw_basins *s, int64_t *root, int64_t points) {
-    int64_t next = 0;
-    for (int64_t row = 0; row < points; row++) {
-        if (root[row] < 0)
-            continue;
-        if (root[row] == row) {
-            s->size[next] = 0;
-            s->first[next] = row;
-            root[row] = next++;
-        } else {
-            root[row] = root[root[row]];
-        }
-        s->size[root[row]]++;
-    }
+/* Finds the size and the first point of each basin, from the numbers of all points. */
+static void measure(gsw_basins *s, const int64_t *number, int64_t points) {
+    for (int64_t k = 0; k < s->count; k++)
+        s->size[k] = 0;
+    for (int64_t row = 0; row < points; row++)
+        if (number[row] >= 0 && s->size[number[row]]++ == 0)
+            s->first[number[row]] = row;
 }
 
 /* Keeps the basins of the own points, where there are several. */
 static gsw_status keep(gsw_basins *s, const gsw_partition *p, int64_t *root, int64_t points) {
     void *memory;
     int64_t at[3];
-    s->count = 0;
-    for (int64_t row = 0; row < points; row++)
-        s->count += root[row] == row;
+    s->count = gsw_mask_number_basins(root, points, -1);
     if (s->count <= 1 || s->count >= INT32_MAX) {
         s->count = 1;
         return GSW_SUCCESS;
@@ -52,7 +42,7 @@ static gsw_status keep(gsw_basins *s, const gsw_partition *p, int64_t *root, int
     s->values = memory;
     GSW_TRY(gsw_alloc(s->context, (size_t)s->count + 1, sizeof *s->sums, "sums", &memory));
     s->sums = memory;
-    number(s, root, points);
+    measure(s, root, points);
     for (int64_t row = 0; row < s->points; row++)
         s->basin[row] = (int32_t)root[p != NULL ? gsw_partition_row(p, row, at) : row];
     return GSW_SUCCESS;
@@ -62,18 +52,13 @@ static gsw_status keep(gsw_basins *s, const gsw_partition *p, int64_t *root, int
 static gsw_status take_mask(gsw_context *context, const gsw_matrix *matrix, int64_t points,
                             void *active) {
     gsw_partition *p = gsw_partition_of(matrix);
-    gsw_ghosts all = {.partition = NULL};
-    uint8_t *framed = NULL;
+    uint8_t *whole = NULL;
     if (p == NULL)
         return context->ops->memory->download(context, active, matrix->active, (size_t)points);
-    gsw_status status = gsw_frames_open(p, p, 0, &(gsw_frame_reach){.width = -1}, &all);
+    gsw_status status = gsw_mask_of_grid(p, matrix->active, &whole);
     if (status == GSW_SUCCESS)
-        status = gsw_mask_in_frame(&all, matrix->active, &framed);
-    if (status == GSW_SUCCESS)
-        status = context->ops->memory->download(context, active, framed, (size_t)points);
-    gsw_unreserve(context, framed);
-    if (all.partition != NULL)
-        gsw_ghosts_close(&all);
+        status = context->ops->memory->download(context, active, whole, (size_t)points);
+    gsw_unreserve(context, whole);
     return status;
 }
 

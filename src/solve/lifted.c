@@ -18,6 +18,8 @@
 /* Marks the fixed points on one process. */
 static gsw_status find_alone(gsw_context *context, const gsw_matrix *matrix, uint8_t *left,
                              int64_t counts[3]) {
+    const gsw_grid *g = &matrix->grid;
+    const gsw_frame whole = {.n = {g->nx, g->ny, g->nz}, .e = {g->nx, g->ny, g->nz}};
     gsw_probe_matrix taken;
     gsw_matrix all = *matrix;
     all.active = NULL;
@@ -25,7 +27,7 @@ static gsw_status find_alone(gsw_context *context, const gsw_matrix *matrix, uin
     taken.view.active = matrix->active;
     gsw_status status = gsw_probe_join_around(context, matrix, &taken);
     if (status == GSW_SUCCESS)
-        status = context->ops->mask->find_fixed(context, &taken.view, NULL, left, counts);
+        status = context->ops->mask->find_fixed(context, &taken.view, &whole, left, counts);
     gsw_probe_release(context, &taken);
     return status;
 }

@@ -81,11 +81,6 @@ int64_t gsw_partition_row(const gsw_partition *p, int64_t row, int64_t at[3]) {
     return gsw_grid_row(&p->grid, at[0], at[1], at[2]);
 }
 
-int gsw_partition_has(const gsw_partition *p, const int64_t at[3], gsw_offset o) {
-    const int64_t x = at[0] + o.dx, y = at[1] + o.dy, z = at[2] + o.dz;
-    return x >= 0 && x < p->grid.nx && y >= 0 && y < p->grid.ny && z >= 0 && z < p->grid.nz;
-}
-
 /* ---- Messages ---------------------------------------------------------------------------------
  */
 

@@ -105,9 +105,8 @@ gsw_status gsw_partition_agree_on(gsw_partition *p, gsw_status own, const char *
 uint64_t gsw_mark(uint64_t mark, const int64_t *numbers, int count);
 uint64_t gsw_mark_real(uint64_t mark, double number);
 
-/* Row and point of the grid of a row of the own box; and whether it has a neighbour at `o`. */
+/* Row and point of the grid of a row of the own box. */
 int64_t gsw_partition_row(const gsw_partition *p, int64_t row, int64_t at[3]);
-int gsw_partition_has(const gsw_partition *p, const int64_t at[3], gsw_offset o);
 
 /* Arithmetic of boxes. */
 int64_t gsw_box_points(const gsw_box *box);

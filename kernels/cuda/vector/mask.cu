@@ -453,13 +453,11 @@ gsw_status gsw_cuda_is_cut(gsw_context *context, const gsw_matrix *matrix, int *
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_cuda_find_fixed(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *own,
-                               uint8_t *left, int64_t counts[3]) {
-    const gsw_grid *g = &matrix->grid;
+gsw_status gsw_cuda_find_fixed(gsw_context *context, const gsw_matrix *matrix,
+                               const gsw_frame *frame, uint8_t *left, int64_t counts[3]) {
     const gsw_mask_rows m =
         gsw_mask_rows_of(matrix, matrix->array.value_type, (void *const *)matrix->array.values);
-    const gsw_frame all = {{g->nx, g->ny, g->nz}, {g->nx, g->ny, g->nz}, {0, 0, 0}};
-    const gsw_frame f = own ? *own : all;
+    const gsw_frame f = *frame;
     const int64_t n = f.n[0] * f.n[1] * f.n[2];
     return count_points(context, 3, counts, [&](unsigned long long *found) {
         return launch_kernel(gsw_cuda_of(context), find_fixed, blocks_of(n), THREADS, 0, m, f, left,

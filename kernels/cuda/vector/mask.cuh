@@ -13,8 +13,8 @@ gsw_status gsw_cuda_cut(gsw_context *context, const gsw_matrix *matrix, gsw_dtyp
 gsw_status gsw_cuda_cut_box(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *frame,
                             gsw_dtype type, void *const *arrays);
 gsw_status gsw_cuda_is_cut(gsw_context *context, const gsw_matrix *matrix, int *yes);
-gsw_status gsw_cuda_find_fixed(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *own,
-                               uint8_t *left, int64_t counts[3]);
+gsw_status gsw_cuda_find_fixed(gsw_context *context, const gsw_matrix *matrix,
+                               const gsw_frame *frame, uint8_t *left, int64_t counts[3]);
 gsw_status gsw_cuda_list_active(gsw_context *context, int64_t n, const uint8_t *active,
                                 int64_t *points, int64_t *count);
 gsw_status gsw_cuda_spread(gsw_context *context, gsw_dtype type, int64_t rows,
