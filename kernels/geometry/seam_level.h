@@ -25,6 +25,7 @@ typedef struct gsw_seam_level {
     int16_t array[GSW_STENCIL_MAX];      /* of W, as in gsw_wraps */
     const double *around;
     gsw_dtype value_type, type;              /* of B, of weights and vectors */
+    int32_t plain;                           /* each coupling has a slot of its own; else */
     int32_t symmetric;                       /* lumps are symmetric */
     int8_t weight[GSW_CLASSES][GSW_CLASSES]; /* of a class and a subset; -1: there is none */
     void *weights[2][GSW_WEIGHTS_MAX];       /* of P, and of R */
@@ -82,6 +83,7 @@ static inline gsw_seam_level gsw_seam_level_of(const gsw_transfer *t, const gsw_
     l.center = w->center;
     l.value_type = matrix->array.value_type;
     l.type = type;
+    l.plain = t->plain;
     l.symmetric = t->symmetric && !t->plain;
     for (int a = 0; a < 3; a++) {
         l.n[a] = w->seam.n[a];
@@ -103,21 +105,31 @@ static inline gsw_seam_level gsw_seam_level_of(const gsw_transfer *t, const gsw_
     return l;
 }
 
+/* Whether neighbours alone are coupled around an even number of points, every other one of them
+ * coarse. The point before the last one is coarse then: its row and its weights are as anywhere. */
+static inline int gsw_seam_is_even(const gsw_transfer *t, const gsw_wraps *w, int axis) {
+    return gsw_seam_reach(w, axis) == 1 && t->axes >> axis & 1 && w->seam.n[axis] % 2 == 0;
+}
+
 /* Fine points whose weights depend on couplings around the grid: those of rows that have such
  * couplings or, lumped, are the mirror images of such rows; and points beside these. */
 static inline gsw_seam gsw_seam_of_weights(const gsw_transfer *t, const gsw_wraps *w) {
-    int64_t planes[3];
-    for (int a = 0; a < 3; a++)
-        planes[a] = 2 * gsw_seam_reach(w, a);
-    return gsw_seam_make(&t->fine, planes, planes);
+    int64_t low[3], high[3];
+    for (int a = 0; a < 3; a++) {
+        low[a] = 2 * gsw_seam_reach(w, a);
+        high[a] = gsw_seam_is_even(t, w, a) ? 1 : low[a];
+    }
+    return gsw_seam_make(&t->fine, low, high);
 }
 
-/* Coarse rows to which these points, or rows with couplings around the grid, contribute. */
+/* Coarse rows to which couplings around the grid, or weights across its seam, contribute. Lumped
+ * rows are computed as a whole: also those to which lumps and weights that depend on such couplings
+ * do. */
 static inline gsw_seam gsw_seam_of_rows(const gsw_transfer *t, const gsw_wraps *w) {
     int64_t planes[3];
     for (int a = 0; a < 3; a++) {
         const int64_t reach = gsw_seam_reach(w, a);
-        planes[a] = reach == 0 ? 0 : t->axes >> a & 1 ? reach + 1 : 2 * reach;
+        planes[a] = reach == 0 || t->plain ? reach : t->axes >> a & 1 ? reach + 1 : 2 * reach;
     }
     return gsw_seam_make(&t->coarse, planes, planes);
 }
@@ -403,33 +415,68 @@ GSW_HD gsw_seam_share gsw_seam_share_of(const gsw_seam_level *l, const int64_t c
     return s;
 }
 
-/* Adds what every `step`th coupling, from `first` on, of a fine row contributes to coarse
- * couplings, by slots. */
-GSW_HD void gsw_seam_add_row(const gsw_seam_level *l, const gsw_seam_share *share,
-                             const int64_t row[3], int first, int step, double sum[GSW_SLOTS]) {
-    double slots[GSW_SLOTS];
-    gsw_seam_slots(l, share->at, GSW_ROWS_OF_MATRIX, slots);
-    for (int i = first; i < GSW_SLOTS; i += step) {
-        int64_t beside[3];
-        if (slots[i] == 0 || gsw_seam_beside(l, share->at, i, beside) == GSW_OUTSIDE)
-            continue;
-        const gsw_seam_weights w = gsw_seam_weights_of(l, 0, beside);
-        for (int subset = 0; subset < GSW_CLASSES; subset++) {
-            int64_t to[3];
-            if (w.of[subset] == 0 || gsw_seam_target(l, w.coarse, subset, to) == GSW_OUTSIDE)
-                continue;
-            int32_t slot = 0;
-            for (int a = 0, stride = 1; a < 3; a++, stride *= 3) {
-                int64_t d = to[a] - row[a];
-                d -= d > 1 ? l->m[a] : d < -1 ? -l->m[a] : 0;
-                slot += (int32_t)(d + 1) * stride;
+/* Adds c times the weights of fine point `at` to the slots of a coarse row; `across`: only those
+ * across the seam. */
+GSW_HD void gsw_seam_add_weights(const gsw_seam_level *l, const int64_t row[3], const int64_t at[3],
+                                 int across, double c, double sum[GSW_SLOTS]) {
+    int64_t coarse[3];
+    int32_t part[3][2]; /* of the slot of I, and of the point after it */
+    int outside = 0, around = 0;
+    const int class_ = gsw_seam_class(l, at, coarse);
+    for (int a = 0, stride = 1; a < 3; a++, stride *= 3)
+        for (int after = 0; after < 2; after++) {
+            int64_t to = coarse[a] + after;
+            if (to == l->m[a]) {
+                around |= 1 << a;
+                outside |= (l->periodic >> a & 1) ? 0 : 1 << a;
+                to = 0;
             }
-            sum[slot] += share->weight * slots[i] * w.of[subset];
+            to -= row[a];
+            to -= to > 1 ? l->m[a] : to < -1 ? -l->m[a] : 0;
+            part[a][after] = (int32_t)(to + 1) * stride;
         }
-    }
+    if (across && !(around & class_))
+        return;
+    const int64_t i = gsw_seam_row_in(l->m, coarse);
+    const int64_t k = around & class_ ? gsw_seam_row(&l->across, at) : 0;
+    int subset = 0;
+    do {
+        const double weight =
+            class_ == 0       ? 1
+            : subset & around ? l->weights_across[0][subset * l->across.count + k]
+                              : gsw_value_at(l->weights[0][l->weight[class_][subset]], l->type, i);
+        if (!(subset & outside) && (!across || subset & around))
+            sum[part[0][subset & 1] + part[1][subset >> 1 & 1] + part[2][subset >> 2]] +=
+                c * weight;
+        subset = (subset - class_) & class_; /* the next subset */
+    } while (subset != 0);
 }
 
-/* Coupling `slot` of a row of the coarse matrix. */
+/* Adds what every `step`th coupling, from `first` on, of a fine row contributes to coarse
+ * couplings, by slots; the row's own are left in `slots`. Of a plain row that is what kernels for
+ * boxes have left out. */
+GSW_HD void gsw_seam_add_row(const gsw_seam_level *l, const gsw_seam_share *share,
+                             const int64_t row[3], int first, int step, double slots[GSW_SLOTS],
+                             double sum[GSW_SLOTS]) {
+    int64_t to[3];
+    for (int32_t e = first; e < l->count && l->plain; e += step) {
+        for (int a = 0; a < 3; a++)
+            to[a] = share->at[a] + l->offset[e][a];
+        const int where = gsw_seam_take_in(l, l->n, to);
+        const int all = share->where == GSW_AROUND || where == GSW_AROUND;
+        if (where != GSW_OUTSIDE)
+            gsw_seam_add_weights(l, row, to, !all, share->weight * gsw_seam_entry(l, e, share->at),
+                                 sum);
+    }
+    if (l->plain)
+        return;
+    gsw_seam_slots(l, share->at, GSW_ROWS_OF_MATRIX, slots);
+    for (int i = first; i < GSW_SLOTS; i += step)
+        if (slots[i] != 0 && gsw_seam_beside(l, share->at, i, to) != GSW_OUTSIDE)
+            gsw_seam_add_weights(l, row, to, 0, share->weight * slots[i], sum);
+}
+
+/* Coupling `slot` of a row of the coarse matrix, to which a plain row's value is added. */
 GSW_HD void gsw_seam_put_coupling(const gsw_seam_level *l, const int64_t row[3], int32_t slot,
                                   double value) {
     int inside = 1;
@@ -437,8 +484,10 @@ GSW_HD void gsw_seam_put_coupling(const gsw_seam_level *l, const int64_t row[3],
         const int64_t to = row[a] + gsw_slot_offset(slot, a);
         inside = inside && to >= 0 && to < l->m[a];
     }
-    if (inside && l->coarse[slot] != NULL)
-        l->coarse[slot][gsw_seam_row_in(l->m, row)] = value;
+    if (inside && l->coarse[slot] != NULL) {
+        double *to = &l->coarse[slot][gsw_seam_row_in(l->m, row)];
+        *to = l->plain ? *to + value : value;
+    }
     const int64_t k = l->coarse_around[slot] == NULL ? -1 : gsw_seam_row(&l->coarse_wraps, row);
     if (k >= 0)
         l->coarse_around[slot][k] = inside ? 0 : value;
@@ -461,10 +510,10 @@ GSW_HD int32_t gsw_seam_share_slot(const gsw_seam_level *l, int share) {
 
 /* Adds what couplings of fine point number `share` contribute to a row of the coarse matrix. */
 GSW_HD void gsw_seam_add_share(const gsw_seam_level *l, const int64_t row[3], int share, int first,
-                               int step, double sum[GSW_SLOTS]) {
+                               int step, double slots[GSW_SLOTS], double sum[GSW_SLOTS]) {
     const gsw_seam_share of = gsw_seam_share_of(l, row, gsw_seam_share_slot(l, share));
     if (of.where != GSW_OUTSIDE && of.weight != 0)
-        gsw_seam_add_row(l, &of, row, first, step, sum);
+        gsw_seam_add_row(l, &of, row, first, step, slots, sum);
 }
 
 /* ---- vectors ---- */

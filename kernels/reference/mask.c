@@ -218,19 +218,36 @@ static void end_point(const gsw_mask_rows *m, const int64_t *nearest, int64_t ro
     gsw_mask_end_point(m, row);
 }
 
+/* What a thread has found at `width` places of a line: where the next line is inactive, too, it has
+ * the same nearest rows. */
+enum { WIDTH_MOST = 4096, SIDES = 6 };
+
+typedef struct found_rows {
+    gsw_mask_couplings own[1 + SIDES];
+    double sum;
+} found_rows;
+
 static void extend_points(const gsw_context *context, const gsw_mask_rows *m,
                           const int64_t *nearest) {
     const int64_t nx = m->n[0], lines = m->n[1] * m->n[2];
-#pragma omp parallel for num_threads(context->threads) if (nx * lines > SERIAL_LIMIT)
-    for (int64_t line = 0; line < lines; line++) {
-        gsw_mask_couplings own = {.row = -1}, beside[6];
-        double sum = 0;
-        const int64_t end = (line + 1) * nx;
-        for (int k = 0; k < 6; k++)
-            beside[k].row = -1;
-        for (int64_t row = next_inactive(m->active, line * nx, end); row < end;
-             row = next_inactive(m->active, row + 1, end))
-            gsw_mask_extend_point(m, nearest, row, &own, &sum, beside, 1);
+#pragma omp parallel num_threads(context->threads) if (nx * lines > SERIAL_LIMIT)
+    {
+        found_rows one, *rows = malloc((size_t)(nx < WIDTH_MOST ? nx : WIDTH_MOST) * sizeof *rows);
+        found_rows *found = rows != NULL ? rows : &one;
+        const int64_t width = rows == NULL ? 1 : nx < WIDTH_MOST ? nx : WIDTH_MOST;
+        for (int64_t k = 0; k < width; k++)
+            for (int side = 0; side <= SIDES; side++)
+                found[k].own[side].row = -1;
+#pragma omp for
+        for (int64_t line = 0; line < lines; line++) {
+            const int64_t first = line * nx, end = first + nx;
+            for (int64_t row = next_inactive(m->active, first, end); row < end;
+                 row = next_inactive(m->active, row + 1, end)) {
+                found_rows *of = found + (row - first) % width;
+                gsw_mask_extend_point(m, nearest, row, of->own, &of->sum, of->own + 1, 1);
+            }
+        }
+        free(rows);
     }
 }
 

@@ -83,10 +83,10 @@ static gsw_status host_triple(gsw_context *context, const gsw_seam *seam,
 #pragma omp parallel for num_threads(context->threads) if (seam->count > SERIAL_LIMIT)
     for (int64_t k = 0; k < seam->count; k++) {
         int64_t at[3];
-        double sum[GSW_SLOTS] = {0};
+        double sum[GSW_SLOTS] = {0}, slots[GSW_SLOTS];
         gsw_seam_point(seam, k, at);
         for (int share = 0; share < gsw_seam_shares(level); share++)
-            gsw_seam_add_share(level, at, share, 0, 1, sum);
+            gsw_seam_add_share(level, at, share, 0, 1, slots, sum);
         for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
             gsw_seam_put_coupling(level, at, slot, sum[slot]);
     }

@@ -10,7 +10,7 @@
 #include "geometry/multigrid.h"
 #include "geometry/seam_level.h"
 #include "geometry/squeeze.h"
-#include "level_arrays.h"
+#include "box_rows.h"
 #include "domain/lakes.h"
 #include "domain/masked.h"
 #include "space/partition.h"
@@ -85,6 +85,7 @@ struct gsw_multigrid {
     int shared_levels;        /* the next one is brought together, and those after it are whole */
     gsw_squeezed squeezed;    /* the matrix of the first level that is not shared; valid during
                                  set-up only, but for the axes */
+    gsw_box_rows *known;      /* during set-up: rows of the user's matrix that are known, or NULL */
     gsw_masked masked;        /* the mask of the finest level, */
     gsw_lakes lakes;          /* and its lakes */
     void *own_b, *own_x;      /* vectors of the finest level, where the user's cannot be used */
@@ -98,6 +99,12 @@ struct gsw_multigrid {
 gsw_status gsw_multigrid_create_shared(gsw_context *context, const gsw_matrix *matrix,
                                        const gsw_multigrid_options *options,
                                        gsw_multigrid **multigrid);
+
+/* gsw_multigrid_create() of a matrix whose rows are known, or NULL. It takes them over where its
+ * levels can use them. */
+gsw_status gsw_multigrid_create_known(gsw_context *context, const gsw_matrix *matrix,
+                                      const gsw_multigrid_options *options, gsw_box_rows *known,
+                                      gsw_multigrid **multigrid);
 
 /* Builds the levels of an empty hierarchy, or fills existing levels with the values of a matrix.
  * Collective. `rows`: those of this process, where several share the matrix; the finest level

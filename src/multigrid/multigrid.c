@@ -192,8 +192,9 @@ gsw_status gsw_multigrid_create_shared(gsw_context *context, const gsw_matrix *m
     return status;
 }
 
-gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
-                                const gsw_multigrid_options *options, gsw_multigrid **multigrid) {
+gsw_status gsw_multigrid_create_known(gsw_context *context, const gsw_matrix *matrix,
+                                      const gsw_multigrid_options *options, gsw_box_rows *known,
+                                      gsw_multigrid **multigrid) {
     if (context && matrix && gsw_partition_of(matrix))
         return gsw_multigrid_create_shared(context, matrix, options, multigrid);
     gsw_multigrid *made;
@@ -204,7 +205,9 @@ gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(gsw_matrix_check_place(context, matrix));
     GSW_TRY(begin(context, NULL, matrix, options, &made));
+    made->known = known;
     const gsw_status status = take(made, matrix, 0);
+    made->known = NULL;
     if (status != GSW_SUCCESS) {
         gsw_multigrid_destroy(made);
         return status;
@@ -212,6 +215,11 @@ gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
     made->usable = 1;
     *multigrid = made;
     return GSW_SUCCESS;
+}
+
+gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
+                                const gsw_multigrid_options *options, gsw_multigrid **multigrid) {
+    return gsw_multigrid_create_known(context, matrix, options, NULL, multigrid);
 }
 
 /* Whether a matrix is that of the hierarchy, but for its values. */

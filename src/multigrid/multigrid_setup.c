@@ -242,31 +242,41 @@ static gsw_status open_direct(gsw_multigrid *mg, gsw_level *level) {
 /* ---- The finest level -------------------------------------------------------------------------
  */
 
-/* Takes the matrix of the first level that is not shared, squeezed, or copies what is not arrays of
- * all points, or has a mask, into arrays of the hierarchy. */
+/* Whether rows of the finest level are known: of the same axes. */
+static int is_known(const gsw_multigrid *mg) {
+    return mg->known != NULL && mg->known->is_surveyed &&
+           gsw_grid_is_same(&mg->squeezed.matrix.grid, &mg->grid);
+}
+
+/* Takes the rows of the first level that is not shared, squeezed. */
+static gsw_status take_rows(gsw_multigrid *mg, gsw_level *level, const gsw_matrix *matrix) {
+    gsw_box_rows rows = {.arrays = level->setup, .around = level->around};
+    const int is_copied = mg->known != NULL && mg->known->arrays.block != NULL;
+    gsw_status status = GSW_SUCCESS;
+    if (is_known(mg) && is_copied)
+        gsw_box_rows_move(mg->known, &rows);
+    else
+        status = gsw_box_rows_take(mg->context, matrix, &rows);
+    level->setup = rows.arrays;
+    level->around = rows.around;
+    level->bytes += rows.bytes;
+    level->matrix = rows.view;
+    if (level->setup.block)
+        level->matrix.array.values = (const void *const *)level->setup.values;
+    return status;
+}
+
+/* Takes the matrix of that level, with its mask. */
 static gsw_status take_matrix(gsw_multigrid *mg, gsw_level *level, const gsw_matrix *given) {
     const gsw_matrix *matrix = &mg->squeezed.matrix;
     gsw_squeeze(given, &mg->squeezed);
-    GSW_TRY(gsw_wrapped_take(mg->context, matrix, &level->around));
-    if (gsw_matrix_is_arrays(matrix) && !matrix->active) {
-        level->matrix = *matrix;
-        level->matrix.grid.periodic = 0;
-        return GSW_SUCCESS;
-    }
-    gsw_matrix box = gsw_matrix_of_box(matrix);
-    if (!level->setup.block)
-        GSW_TRY(gsw_level_alloc_arrays(mg->context, box.stencil.count, level->points, 0, GSW_F64,
-                                       &level->bytes, &level->setup));
-    level->matrix =
-        view_of(&box.grid, &box.stencil, GSW_F64, (const void *const *)level->setup.values);
-    GSW_TRY(gsw_wrapped_copy_box(mg->context, matrix, GSW_F64, level->setup.values));
+    GSW_TRY(take_rows(mg, level, matrix));
     if (!matrix->active)
         return GSW_SUCCESS;
     GSW_TRY(gsw_masked_take_mask(mg->context, matrix, &mg->masked));
+    gsw_matrix box = level->matrix;
     box.active = matrix->active;
     box.grid.periodic = matrix->grid.periodic;
-    GSW_TRY(
-        gsw_masked_extend(mg->context, &box, &level->around, (double *const *)level->setup.values));
     return gsw_lakes_take(mg->context, &box, NULL, (const double *const *)level->setup.values,
                           &mg->lakes);
 }
@@ -381,8 +391,13 @@ static gsw_status fill_level(gsw_multigrid *mg, int number) {
 
 /* Surveys the finest level, and keeps what concerns all levels. */
 static gsw_status survey_finest(gsw_multigrid *mg, int again) {
-    const gsw_survey *found = &mg->level[0]->survey;
-    GSW_TRY(survey_level(mg, 0));
+    gsw_survey *found = &mg->level[0]->survey;
+    if (is_known(mg)) {
+        *found = mg->known->survey;
+        GSW_TRY(refuse(mg, 0, found));
+    } else {
+        GSW_TRY(survey_level(mg, 0));
+    }
     if (again && mg->symmetric && !found->symmetric)
         return gsw_fail(mg->context, GSW_ERROR_INVALID_ARGUMENT,
                         "matrix is not symmetric, but the hierarchy's first matrix was");

@@ -3,8 +3,9 @@
 
 #include "candidate.h"
 #include "contract/error.h"
-#include "krylov/preconditioner.h"
 #include "core/quiet.h"
+#include "krylov/preconditioner.h"
+#include "multigrid/hierarchy.h"
 
 int gsw_is_answer(gsw_status status) {
     return status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_UNSUPPORTED ||
@@ -56,11 +57,12 @@ gsw_status gsw_candidate_factor(gsw_context *context, const gsw_matrix *matrix,
 }
 
 gsw_status gsw_candidate_multigrid(gsw_context *context, const gsw_matrix *matrix,
-                                   const gsw_multigrid_options *options, char refusal[GSW_REFUSAL],
-                                   gsw_candidate *made) {
+                                   const gsw_multigrid_options *options, gsw_box_rows *known,
+                                   char refusal[GSW_REFUSAL], gsw_candidate *made) {
     const gsw_quiet quiet = gsw_quiet_begin(context);
     *made = (gsw_candidate){NULL, NULL, NULL};
-    gsw_status status = gsw_multigrid_create(context, matrix, options, &made->multigrid);
+    gsw_status status =
+        gsw_multigrid_create_known(context, matrix, options, known, &made->multigrid);
     if (status == GSW_SUCCESS)
         status = gsw_preconditioner_from_multigrid(context, made->multigrid, &made->inner);
     if (status == GSW_SUCCESS)

@@ -78,6 +78,7 @@ typedef struct search {
     gsw_multigrid_options hierarchy;
     gsw_factor_options factor;
     gsw_choice *choice;
+    gsw_box_rows *known;
     int watched;    /* the solve will notice what is slow */
     int indefinite; /* x'Ax has the other sign than the diagonal for some x */
     gsw_candidate best;
@@ -137,28 +138,26 @@ static gsw_status survey_shared(const gsw_matrix *matrix, gsw_survey *survey) {
     return status;
 }
 
-gsw_status gsw_choice_survey(gsw_context *context, const gsw_matrix *matrix, gsw_survey *survey) {
-    gsw_probe_matrix taken;
-    if (gsw_partition_of(matrix) != NULL)
-        return survey_shared(matrix, survey);
-    GSW_TRY(gsw_probe_take(context, matrix, &taken));
-    const gsw_status status = context->ops->multigrid->survey(
-        context, &taken.view, NULL, gsw_wraps_of(&taken.around), 1, survey);
-    gsw_probe_release(context, &taken);
-    return status;
+gsw_status gsw_choice_survey(gsw_context *context, const gsw_matrix *matrix, gsw_box_rows *rows) {
+    if (gsw_partition_of(matrix) != NULL) {
+        GSW_TRY(survey_shared(matrix, &rows->survey));
+    } else {
+        GSW_TRY(gsw_box_rows_take(context, matrix, rows));
+        GSW_TRY(context->ops->multigrid->survey(context, &rows->view, NULL,
+                                                gsw_wraps_of(&rows->around), 1, &rows->survey));
+    }
+    rows->is_surveyed = 1;
+    return GSW_SUCCESS;
 }
 
 /* Surveys the coefficients. */
 static gsw_status look(gsw_context *context, const gsw_matrix *matrix, int64_t points,
-                       const gsw_survey *known, gsw_choice *choice, gsw_survey *survey) {
-    *survey = (gsw_survey){.bad_row = -1};
+                       gsw_box_rows *known, gsw_choice *choice) {
     choice->diagonal = choice->m_matrix = choice->dominant = choice->zero_sums = -1;
     choice->estimate = choice->cycle_left = NAN;
-    if (known != NULL)
-        *survey = *known;
-    else
-        GSW_TRY(gsw_choice_survey(context, matrix, survey));
-    take_facts(choice, matrix, points, survey);
+    if (!known->is_surveyed)
+        GSW_TRY(gsw_choice_survey(context, matrix, known));
+    take_facts(choice, matrix, points, &known->survey);
     return GSW_SUCCESS;
 }
 
@@ -383,8 +382,8 @@ static gsw_status try_cycles(search *s, gsw_probe *probe, const gsw_candidate *m
 static gsw_status try_multigrid(search *s, gsw_probe *probe, gsw_reason *reason) {
     gsw_multigrid_info info = {.size = sizeof info};
     gsw_candidate made;
-    gsw_status status =
-        gsw_candidate_multigrid(s->context, s->matrix, &s->hierarchy, s->no_multigrid, &made);
+    gsw_status status = gsw_candidate_multigrid(s->context, s->matrix, &s->hierarchy, s->known,
+                                                s->no_multigrid, &made);
     if (gsw_is_answer(status)) {
         *reason = GSW_REASON_REFUSED;
         return GSW_SUCCESS;
@@ -435,8 +434,8 @@ cleanup:
 
 /* Multigrid because there is no factor. */
 static gsw_status take_multigrid(search *s, gsw_reason *reason) {
-    const gsw_status status =
-        gsw_candidate_multigrid(s->context, s->matrix, &s->hierarchy, s->no_multigrid, &s->best);
+    const gsw_status status = gsw_candidate_multigrid(s->context, s->matrix, &s->hierarchy,
+                                                      s->known, s->no_multigrid, &s->best);
     if (status == GSW_SUCCESS)
         *reason = GSW_REASON_MULTIGRID;
     return gsw_is_answer(status) ? GSW_ERROR_ZERO_PIVOT : status;
@@ -488,21 +487,21 @@ gsw_status gsw_choice_resolve(gsw_context *context, const gsw_choice_options *gi
 
 gsw_status gsw_choice_make(gsw_context *context, const gsw_matrix *matrix,
                            const gsw_multigrid_options *multigrid, const gsw_factor_options *factor,
-                           int watched, const gsw_survey *known, gsw_choice *choice,
+                           int watched, gsw_box_rows *known, gsw_choice *choice,
                            gsw_candidate *best) {
     search s = {.context = context,
                 .matrix = matrix,
                 .hierarchy = *multigrid,
                 .factor = *factor,
                 .choice = choice,
+                .known = known,
                 .watched = watched};
-    gsw_survey survey;
     gsw_status status;
     int64_t points = 0;
     *choice = (gsw_choice){.size = sizeof *choice};
     GSW_TRY(check(context, matrix, choice, &points));
-    GSW_TRY(look(context, matrix, points, known, choice, &survey));
-    status = decide(&s, points, &survey);
+    GSW_TRY(look(context, matrix, points, known, choice));
+    status = decide(&s, points, &known->survey);
     if (status != GSW_SUCCESS)
         gsw_candidate_drop(&s.best);
     choice->multigrid = s.best.multigrid;
@@ -518,33 +517,40 @@ gsw_status gsw_choose(gsw_context *context, const gsw_matrix *matrix,
     gsw_factor_options factor;
     gsw_choice made;
     gsw_candidate best;
+    gsw_box_rows rows = {.is_surveyed = 0};
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, preconditioner != NULL, "preconditioner is NULL");
     *preconditioner = NULL;
     GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
     GSW_TRY(gsw_result_check(context, "gsw_choice", choice));
     GSW_TRY(gsw_choice_resolve(context, options, &multigrid, &factor));
-    GSW_TRY(gsw_choice_make(context, matrix, &multigrid, &factor, 0, NULL, &made, &best));
+    const gsw_status status =
+        gsw_choice_make(context, matrix, &multigrid, &factor, 0, &rows, &made, &best);
+    gsw_box_rows_release(context, &rows);
+    GSW_TRY(status);
     *preconditioner = gsw_candidate_give(&best);
     gsw_result_give(choice, &made, sizeof made);
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_choice_method(gsw_context *context, const gsw_matrix *matrix,
-                             const gsw_survey *known, gsw_choice *choice) {
+gsw_status gsw_choice_method(gsw_context *context, const gsw_matrix *matrix, gsw_box_rows *known,
+                             gsw_choice *choice) {
     gsw_choice made = {.size = sizeof made};
     search s = {.context = context, .matrix = matrix, .choice = &made};
-    gsw_survey survey;
     int64_t points = 0;
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, choice != NULL, "choice is NULL");
     GSW_TRY(check(context, matrix, choice, &points));
-    GSW_TRY(look(context, matrix, points, known, &made, &survey));
+    GSW_TRY(look(context, matrix, points, known, &made));
     explain(&s, GSW_REASON_METHOD_ONLY);
     gsw_result_give(choice, &made, sizeof made);
     return GSW_SUCCESS;
 }
 
 gsw_status gsw_choose_method(gsw_context *context, const gsw_matrix *matrix, gsw_choice *choice) {
-    return gsw_choice_method(context, matrix, NULL, choice);
+    gsw_box_rows rows = {.is_surveyed = 0};
+    const gsw_status status = gsw_choice_method(context, matrix, &rows, choice);
+    if (context != NULL)
+        gsw_box_rows_release(context, &rows);
+    return status;
 }

@@ -13,56 +13,6 @@
 #include "krylov/krylov_method.h"
 #include "matrix/distributed_matrix.h"
 
-gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_probe_matrix *taken) {
-    int64_t points;
-    size_t values;
-    void *arrays[GSW_STENCIL_MAX];
-    gsw_status status;
-    *taken = (gsw_probe_matrix){.view = *matrix};
-    taken->view.grid.periodic = 0;
-    if (gsw_matrix_is_arrays(matrix) && matrix->active == NULL)
-        return gsw_wrapped_take(context, matrix, &taken->around);
-    gsw_matrix box = gsw_matrix_of_box(matrix);
-    const int32_t count = box.stencil.count;
-    GSW_TRY(gsw_grid_points(&matrix->grid, &points));
-    if (!gsw_mul_size((size_t)points, (size_t)count, &values))
-        values = INT64_MAX; /* refused like any number that is too large */
-    GSW_TRY(gsw_reserve_vector(context, (int64_t)values, &taken->block));
-    for (int32_t e = 0; e < count; e++)
-        taken->values[e] = arrays[e] = taken->block + points * e;
-    box.array = (gsw_stencil_array){.values = taken->values, .value_type = GSW_F64};
-    taken->view = box;
-    GSW_TRY_GOTO(gsw_wrapped_copy_box(context, matrix, GSW_F64, arrays), fail);
-    GSW_TRY_GOTO(gsw_wrapped_take(context, matrix, &taken->around), fail);
-    box.active = matrix->active;
-    box.grid.periodic = matrix->grid.periodic;
-    if (matrix->active != NULL)
-        GSW_TRY_GOTO(gsw_masked_extend(context, &box, &taken->around, (double *const *)arrays),
-                     fail);
-    return GSW_SUCCESS;
-
-fail:
-    gsw_probe_release(context, taken);
-    return status;
-}
-
-gsw_status gsw_probe_join_around(gsw_context *context, const gsw_matrix *matrix,
-                                 gsw_probe_matrix *taken) {
-    taken->view.grid.periodic = matrix->grid.periodic;
-    return taken->block != NULL && taken->around.block != NULL
-               ? context->ops->wrap->move(context, &taken->around.wraps,
-                                          (double *const *)(uintptr_t)taken->values, 0)
-               : GSW_SUCCESS;
-}
-
-void gsw_probe_release(gsw_context *context, gsw_probe_matrix *taken) {
-    gsw_wrapped_close(context, &taken->around);
-    gsw_unreserve(context, taken->block);
-    taken->block = NULL;
-}
-
-/* ---- a smooth error ---- */
-
 static gsw_status dot(const gsw_probe *p, const double *x, const double *y, double *result) {
     return gsw_partition_of(p->matrix) != NULL
                ? gsw_dot(p->context, p->n, x, y, result)

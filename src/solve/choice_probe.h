@@ -1,4 +1,4 @@
-/* choice_probe.h: the effect of preconditioners on a smooth error, and properties of a matrix. */
+/* choice_probe.h: the effect of preconditioners on a smooth error. */
 #ifndef GSW_CHOICE_PROBE_H
 #define GSW_CHOICE_PROBE_H
 
@@ -6,22 +6,6 @@
 #include <gridsweep/operator.h>
 #include "contract/multigrid_ops.h"
 #include "domain/wrapped.h"
-
-/* A matrix as stencil arrays of the box: the caller's own, or a copy of a CSR in the backend's
- * memory. */
-typedef struct gsw_probe_matrix {
-    gsw_matrix view;
-    double *block;      /* NULL: nothing was copied */
-    gsw_wrapped around; /* couplings around the grid, which do not count in the view */
-    const void *values[GSW_STENCIL_MAX];
-} gsw_probe_matrix;
-
-/* Needs the backend's multigrid operations. Errors: OVERFLOW, OUT_OF_MEMORY, NOT_A_GRID. */
-gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_probe_matrix *taken);
-/* Puts the couplings around the grid back among the arrays of a copy, and the view says so. */
-gsw_status gsw_probe_join_around(gsw_context *context, const gsw_matrix *matrix,
-                                 gsw_probe_matrix *taken);
-void gsw_probe_release(gsw_context *context, gsw_probe_matrix *taken);
 
 /* An error e of the guess 0, in the backend's memory. */
 typedef struct gsw_probe {

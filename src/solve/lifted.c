@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "choice_probe.h"
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
@@ -11,6 +10,7 @@
 #include "core/sums.h"
 #include "krylov/krylov_method.h"
 #include "matrix/distributed_rows.h"
+#include "taken.h"
 
 /* A solve aims a little lower than it has to, because sums are rounded. */
 #define MARGIN 0.9
@@ -20,15 +20,11 @@ static gsw_status find_alone(gsw_context *context, const gsw_matrix *matrix, uin
                              int64_t counts[3]) {
     const gsw_grid *g = &matrix->grid;
     const gsw_frame whole = {.n = {g->nx, g->ny, g->nz}, .e = {g->nx, g->ny, g->nz}};
-    gsw_probe_matrix taken;
-    gsw_matrix all = *matrix;
-    all.active = NULL;
-    GSW_TRY(gsw_probe_take(context, &all, &taken));
-    taken.view.active = matrix->active;
-    gsw_status status = gsw_probe_join_around(context, matrix, &taken);
+    gsw_taken arrays = {.bytes = 0};
+    gsw_status status = gsw_taken_copy(context, matrix, &arrays);
     if (status == GSW_SUCCESS)
-        status = context->ops->mask->find_fixed(context, &taken.view, &whole, left, counts);
-    gsw_probe_release(context, &taken);
+        status = context->ops->mask->find_fixed(context, &arrays.view, &whole, left, counts);
+    gsw_taken_close(context, &arrays);
     return status;
 }
 

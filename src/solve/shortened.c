@@ -3,13 +3,13 @@
 
 #include <stdlib.h>
 
-#include "choice_probe.h"
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
 #include "core/reserve.h"
 #include "geometry/multigrid.h"
 #include "geometry/stencil_facts.h"
+#include "taken.h"
 
 /* Couplings that reach farther are no part of a difference, such as those around a grid that is not
  * said to be periodic. */
@@ -36,20 +36,10 @@ static gsw_status short_stencil(const gsw_stencil *from, gsw_stencil *to) {
     return gsw_stencil_from_offsets(offsets, count, to);
 }
 
-/* Stencil arrays of all points, those around a periodic grid included. */
-static gsw_status take_arrays(gsw_context *context, const gsw_matrix *matrix,
-                              gsw_probe_matrix *taken) {
-    gsw_matrix all = *matrix;
-    all.active = NULL;
-    GSW_TRY(gsw_probe_take(context, &all, taken));
-    taken->view.active = matrix->active;
-    return gsw_probe_join_around(context, matrix, taken);
-}
-
 gsw_status gsw_shortened_take(gsw_context *context, const gsw_matrix *matrix,
                               gsw_shortened *shortened) {
     gsw_stencil near;
-    gsw_probe_matrix taken;
+    gsw_taken taken = {.bytes = 0};
     double *arrays[GSW_STENCIL_MAX];
     gsw_matrix_near_stencil(matrix, &near);
     shortened->view = *matrix;
@@ -65,11 +55,11 @@ gsw_status gsw_shortened_take(gsw_context *context, const gsw_matrix *matrix,
         shortened->values[e] = arrays[e] = shortened->block + e * points;
     shortened->view.format = GSW_FORMAT_STENCIL;
     shortened->view.array = (gsw_stencil_array){.values = shortened->values, .value_type = GSW_F64};
-    gsw_status status = take_arrays(context, matrix, &taken);
+    gsw_status status = gsw_taken_copy(context, matrix, &taken);
     if (status == GSW_SUCCESS)
         status =
             context->ops->mask->shorten(context, &taken.view, &shortened->view.stencil, arrays);
-    gsw_probe_release(context, &taken);
+    gsw_taken_close(context, &taken);
     return status;
 }
 

@@ -37,7 +37,8 @@ static gsw_status make_multigrid(gsw_solver *s, char refusal[GSW_REFUSAL]) {
     if (options.smoother == GSW_SMOOTHER_AUTO && s->choice.reason == GSW_REASON_CYCLE &&
         !s->tried.indefinite)
         options.smoother = GSW_SMOOTHER_ILU0; /* trial cycles with another one gained little */
-    return gsw_candidate_multigrid(s->context, &s->matrix, &options, refusal, &s->candidate);
+    return gsw_candidate_multigrid(s->context, &s->matrix, &options, &s->rows, refusal,
+                                   &s->candidate);
 }
 
 static const struct {
@@ -87,7 +88,9 @@ static gsw_status resolve(gsw_solver *s, const gsw_solver_options *given) {
  * matter. */
 static void survey(gsw_solver *s, const gsw_matrix *matrix) {
     const gsw_quiet quiet = gsw_quiet_begin(s->context);
-    s->is_surveyed = gsw_choice_survey(s->context, matrix, &s->survey) == GSW_SUCCESS;
+    gsw_box_rows_release(s->context, &s->rows);
+    s->rows = (gsw_box_rows){.is_surveyed = 0};
+    (void)gsw_choice_survey(s->context, matrix, &s->rows);
     gsw_quiet_end(s->context, &quiet, 1);
 }
 
@@ -96,17 +99,16 @@ static void survey(gsw_solver *s, const gsw_matrix *matrix) {
 static gsw_status lift(gsw_solver *s, const gsw_matrix *matrix) {
     gsw_lifted_close(&s->lifted);
     const gsw_grid *g = &matrix->grid;
-    s->is_surveyed = 0;
     survey(s, matrix);
-    const int some = s->survey.fixed > 0 && s->survey.fixed < g->nx * g->ny * g->nz;
-    if (!s->is_surveyed || (!some && s->survey.bad_row < 0))
+    const int some = s->rows.survey.fixed > 0 && s->rows.survey.fixed < g->nx * g->ny * g->nz;
+    if (!s->rows.is_surveyed || (!some && s->rows.survey.bad_row < 0))
         return GSW_SUCCESS;
     const gsw_quiet quiet = gsw_quiet_begin(s->context);
     const gsw_status status = gsw_lifted_open(s->context, matrix, &s->lifted);
     gsw_quiet_end(s->context, &quiet, gsw_is_answer(status));
     if (status != GSW_SUCCESS)
         gsw_lifted_close(&s->lifted);
-    s->is_surveyed = s->lifted.left == NULL;
+    s->rows.is_surveyed = s->lifted.left == NULL;
     return gsw_is_answer(status) ? GSW_SUCCESS : status;
 }
 
@@ -116,8 +118,8 @@ static gsw_status find_basins(gsw_solver *s) {
     s->constants = 0;
     if (s->krylov.nullspace != GSW_NULLSPACE_NONE)
         return GSW_SUCCESS;
-    s->constants =
-        s->is_surveyed && s->survey.constants && s->survey.symmetric && s->survey.bad_row < 0;
+    s->constants = s->rows.is_surveyed && s->rows.survey.constants && s->rows.survey.symmetric &&
+                   s->rows.survey.bad_row < 0;
     return s->constants ? gsw_basins_open(s->context, &s->matrix, &s->basins) : GSW_SUCCESS;
 }
 
@@ -126,15 +128,17 @@ static void survey_left(gsw_solver *s, const gsw_matrix *left) {
     int symmetric = 1;
     if (s->shortened.block != NULL) {
         survey(s, left);
-        symmetric = s->is_surveyed && s->survey.symmetric;
+        symmetric = s->rows.is_surveyed && s->rows.survey.symmetric;
     }
     survey(s, &s->matrix);
-    s->survey.symmetric = s->survey.symmetric && symmetric;
+    s->rows.survey.symmetric = s->rows.survey.symmetric && symmetric;
 }
 
 /* Keeps the view of a matrix that has been checked. `look`: for fixed points and null spaces. */
-static gsw_status take_matrix(gsw_solver *s, const gsw_matrix *matrix, int look) {
+static gsw_status take_matrix(gsw_solver *s, const gsw_matrix *given, int look) {
+    const gsw_matrix *matrix = &s->taken.view;
     gsw_operator *op;
+    GSW_TRY(gsw_taken_take(s->context, given, &s->taken));
     gsw_matrix left = *matrix;
     if (look)
         GSW_TRY(lift(s, matrix));
@@ -143,13 +147,13 @@ static gsw_status take_matrix(gsw_solver *s, const gsw_matrix *matrix, int look)
     GSW_TRY(gsw_operator_from_matrix(s->context, &left, &op));
     gsw_operator_destroy(s->op);
     s->op = op;
-    s->stencil = matrix->stencil;
-    s->format = matrix->format;
-    s->is_periodic = matrix->grid.periodic != 0;
+    s->stencil = given->stencil;
+    s->format = given->format;
+    s->is_periodic = given->grid.periodic != 0;
     GSW_TRY(gsw_shortened_take(s->context, &left, &s->shortened));
     gsw_matrix_keep(&s->shortened.view, &s->matrix, s->arrays);
     if (!look) {
-        s->is_surveyed = 0;
+        s->rows.is_surveyed = 0;
         return GSW_SUCCESS;
     }
     if (s->lifted.left != NULL || s->shortened.block != NULL)
@@ -197,9 +201,8 @@ static gsw_status choose(gsw_solver *s) {
     gsw_candidate_drop(&s->candidate);
     if (s->wanted.precond == GSW_PRECOND_AUTO) {
         const gsw_quiet quiet = gsw_quiet_begin(s->context);
-        const gsw_status status =
-            gsw_choice_make(s->context, &s->matrix, &s->multigrid, &s->factor, 1,
-                            s->is_surveyed ? &s->survey : NULL, &s->choice, &s->candidate);
+        const gsw_status status = gsw_choice_make(s->context, &s->matrix, &s->multigrid, &s->factor,
+                                                  1, &s->rows, &s->choice, &s->candidate);
         gsw_quiet_end(s->context, &quiet, 0);
         if (gsw_is_answer(status) && status != GSW_ERROR_OUT_OF_MEMORY) {
             /* neither a factor nor multigrid */
@@ -213,14 +216,14 @@ static gsw_status choose(gsw_solver *s) {
         s->report.setup_ms = 1e3 * (gsw_seconds_now() - begin);
     } else {
         if (s->wanted.method == GSW_SOLVER_AUTO)
-            GSW_TRY(gsw_choice_method(s->context, &s->matrix, s->is_surveyed ? &s->survey : NULL,
-                                      &s->choice));
+            GSW_TRY(gsw_choice_method(s->context, &s->matrix, &s->rows, &s->choice));
         s->report.setup_ms = 1e3 * (gsw_seconds_now() - begin);
         GSW_TRY(make(s, s->wanted.precond));
     }
     s->method =
         s->wanted.method == GSW_SOLVER_AUTO ? s->choice.method : (gsw_method)(s->wanted.method - 1);
     s->choice.method = s->method;
+    gsw_box_rows_release(s->context, &s->rows);
     s->first_precond = s->precond;
     s->first_method = s->method;
     return gsw_context_synchronize(s->context);
@@ -604,6 +607,7 @@ gsw_status gsw_solver_update(gsw_context *context, gsw_solver *solver, const gsw
     gsw_status status = renew(solver, matrix, look, &again);
     if (status == GSW_SUCCESS && again)
         status = renew(solver, matrix, 1, &again);
+    gsw_box_rows_release(context, &solver->rows);
     solver->usable = status == GSW_SUCCESS;
     solver->report.setup_ms = 1e3 * (gsw_seconds_now() - begin);
     forget_solve(solver);
@@ -635,6 +639,8 @@ void gsw_solver_destroy(gsw_solver *solver) {
     gsw_lifted_close(&solver->lifted);
     gsw_basins_close(&solver->basins);
     gsw_shortened_close(solver->context, &solver->shortened);
+    gsw_box_rows_release(solver->context, &solver->rows);
+    gsw_taken_close(solver->context, &solver->taken);
     free(solver);
 }
 

@@ -7,6 +7,7 @@
 #include "candidate.h"
 #include "lifted.h"
 #include "shortened.h"
+#include "taken.h"
 
 enum { GSW_PRECONDS = GSW_PRECOND_MULTIGRID + 1 };
 
@@ -30,6 +31,7 @@ typedef struct gsw_watch {
 
 struct gsw_solver {
     gsw_context *context;
+    gsw_taken taken;
     gsw_lifted lifted; /* the fixed points; without any, lifted.left is NULL */
     gsw_operator *op;  /* of the matrix, */
     gsw_matrix matrix; /* from which fixed points are left out, like inactive ones; with neighbours
@@ -44,8 +46,8 @@ struct gsw_solver {
     gsw_factor_options factor;
     gsw_krylov_options krylov;
     gsw_choice choice;
-    gsw_survey survey; /* of the matrix, without fixed points; is_surveyed: it is known */
-    int is_surveyed;
+    gsw_box_rows rows; /* of the matrix, without fixed points, until the choice is made; then its
+                          survey alone, where it is known */
     gsw_candidate candidate; /* of the present preconditioner */
     gsw_precond precond;
     gsw_method method;

@@ -7,7 +7,9 @@
 
 namespace {
 
-enum { THREADS = 256, CHUNK = 2048, SHARED_MOST = 32768 };
+/* Inactive points may be few: blocks that look for them in a chunk have FEW threads, so that many
+ * blocks run at once. */
+enum { THREADS = 256, FEW = 64, CHUNK = 2048, SHARED_MOST = 32768 };
 
 unsigned blocks_of(int64_t n) {
     const int64_t blocks = (n + THREADS - 1) / THREADS, most = INT64_C(1) << 20;
@@ -34,13 +36,38 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* The same in place, a word of the mask at a time: most points are active. */
+template <typename Value>
+__global__ void __launch_bounds__(THREADS)
+    replace(int64_t n, const uint8_t *active, const Value *z, Value *y) {
+    enum { WORD = sizeof(uint4) };
+    take_turn();
+    for (int64_t i = first_of_thread(); i < n / WORD; i += threads_of_grid()) {
+        const uint4 word = reinterpret_cast<const uint4 *>(active)[i];
+        const unsigned some[] = {word.x, word.y, word.z, word.w};
+        for (int64_t k = 0; k < WORD; k++)
+            if ((some[k / 4] >> 8 * (k % 4) & 0xff) == 0)
+                y[i * WORD + k] = z ? z[i * WORD + k] : Value(0);
+    }
+    for (int64_t i = n / WORD * WORD + first_of_thread(); i < n; i += threads_of_grid())
+        if (!active[i])
+            y[i] = z ? z[i] : Value(0);
+}
+
 template <typename Value>
 gsw_status launch_select(gsw_context *context, int64_t n, const uint8_t *active, const void *x,
                          const void *z, void *y) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    const Value *other = static_cast<const Value *>(z);
+    Value *to = static_cast<Value *>(y);
+    const bool whole_words = reinterpret_cast<uintptr_t>(active) % sizeof(uint4) == 0;
     return gsw_cuda_check(context,
-                          launch_kernel(gsw_cuda_of(context), select<Value>, blocks_of(n), THREADS,
-                                        0, n, active, static_cast<const Value *>(x),
-                                        static_cast<const Value *>(z), static_cast<Value *>(y)),
+                          x == y && whole_words
+                              ? launch_kernel(cuda, replace<Value>,
+                                              blocks_of(n / (int64_t)sizeof(uint4) + 1), THREADS, 0,
+                                              n, active, other, to)
+                              : launch_kernel(cuda, select<Value>, blocks_of(n), THREADS, 0, n,
+                                              active, static_cast<const Value *>(x), other, to),
                           "leaving inactive points out");
 }
 
@@ -131,7 +158,7 @@ enum step { CUT, EXTEND, END, LOOK };
 /* Blocks gather the inactive points of a chunk, so that all threads of a warp have one. LOOK:
  * *uncut becomes 1 where something is to be cut; whoever writes, writes the same. */
 template <step Step>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(FEW)
     at_inactive(const __grid_constant__ gsw_mask_rows m, int64_t n, const int64_t *nearest,
                 unsigned long long *uncut) {
     __shared__ int32_t found[CHUNK], count;
@@ -141,11 +168,11 @@ __global__ void __launch_bounds__(THREADS)
         if (threadIdx.x == 0)
             count = 0;
         __syncthreads();
-        for (int32_t k = (int32_t)threadIdx.x; k < CHUNK && first + k < n; k += THREADS)
+        for (int32_t k = (int32_t)threadIdx.x; k < CHUNK && first + k < n; k += FEW)
             if (!m.active[first + k])
                 found[atomicAdd(&count, 1)] = k;
         __syncthreads();
-        for (int32_t k = (int32_t)threadIdx.x; k < count; k += THREADS) {
+        for (int32_t k = (int32_t)threadIdx.x; k < count; k += FEW) {
             const int64_t row = first + found[k];
             gsw_mask_couplings own, other;
             double sum = 0;
@@ -203,10 +230,18 @@ __global__ void __launch_bounds__(THREADS)
 /* ---- Basins. Threads join roots with atomicMin: a label only ever falls, so a thread that has
  * lost against another one has a smaller label the next time, and ends after finitely many. ---- */
 
-__device__ int64_t find_root(const int64_t *parent, int64_t at) {
-    const volatile int64_t *labels = parent;
-    for (int64_t next = labels[at]; next != at; next = labels[at])
+/* On the way every other point gets the label after its own: paths stay short. Where that
+ * overwrites one that another thread has just lowered, that thread goes on from the label before.
+ */
+__device__ int64_t find_root(int64_t *parent, int64_t at) {
+    volatile int64_t *labels = parent;
+    for (int64_t next = labels[at]; next != at;) {
+        const int64_t after = labels[next];
+        if (after != next)
+            labels[at] = after;
         at = next;
+        next = after;
+    }
     return at;
 }
 
@@ -225,11 +260,22 @@ __device__ void join(int64_t *parent, int64_t a, int64_t b) {
     }
 }
 
+/* The points of a warp that follow each other on a line begin with the label of the first one, if
+ * the stencil joins them. */
 __global__ void __launch_bounds__(THREADS)
-    begin_basins(int64_t n, const uint8_t *active, int64_t *parent) {
+    begin_basins(const __grid_constant__ gsw_mask_rows m, int64_t n, int64_t *parent) {
+    const bool joined = m.beside[0][0] >= 0;
+    const unsigned lane = threadIdx.x % 32, before = 0xffffffffU >> (31 - lane);
     take_turn();
-    for (int64_t row = first_of_thread(); row < n; row += threads_of_grid())
-        parent[row] = active[row] ? row : -1;
+    for (int64_t first = first_of_thread() - lane; first < n; first += threads_of_grid()) {
+        const int64_t row = first + lane;
+        const bool active = row < n && m.active[row];
+        const unsigned some = __ballot_sync(0xffffffffU, active);
+        const unsigned starts = __ballot_sync(0xffffffffU, !joined || row % m.n[0] == 0);
+        const int head = 31 - __clz((int)((~(some << 1) | starts | 1) & before));
+        if (row < n)
+            parent[row] = active ? first + head : -1;
+    }
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -386,8 +432,8 @@ template <step Step>
 cudaError_t launch_step(gsw_context *context, const gsw_matrix *matrix, const gsw_mask_rows &m,
                         const int64_t *nearest, unsigned long long *uncut) {
     const int64_t n = points_of(matrix), chunks = (n + CHUNK - 1) / CHUNK;
-    return launch_kernel(gsw_cuda_of(context), at_inactive<Step>, blocks_of(chunks * THREADS),
-                         THREADS, 0, m, n, nearest, uncut);
+    return launch_kernel(gsw_cuda_of(context), at_inactive<Step>, blocks_of(chunks * THREADS), FEW,
+                         0, m, n, nearest, uncut);
 }
 
 } // namespace
@@ -565,7 +611,7 @@ gsw_status gsw_cuda_find_basins(gsw_context *context, const gsw_matrix *matrix, 
     const gsw_mask_rows m = gsw_mask_rows_of(matrix, GSW_F64, none);
     const int64_t n = points_of(matrix);
     const unsigned blocks = blocks_of(n);
-    cudaError_t error = launch_kernel(cuda, begin_basins, blocks, THREADS, 0, n, m.active, root);
+    cudaError_t error = launch_kernel(cuda, begin_basins, blocks, THREADS, 0, m, n, root);
     if (error == cudaSuccess)
         error = launch_kernel(cuda, join_basins, blocks, THREADS, 0, m,
                               gsw_mask_joining(&m, &matrix->stencil), n, root);

@@ -6,7 +6,7 @@
 
 namespace {
 
-enum { THREADS = 128, LANES = 8 };
+enum { THREADS = 128, FEW = 64, LANES = 8 };
 
 /* Rows of a seam, one after the other: for_rows(count, [&](int64_t k) { ... }). */
 template <typename Row> __device__ void for_rows(int64_t count, Row row) {
@@ -102,27 +102,29 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /* A warp for each row: its threads share the couplings of the fine points. The sums have a fixed
- * order. */
-__global__ void __launch_bounds__(THREADS)
+ * order. Each thread's slots are in shared memory, because their local memory would not stay in the
+ * first-level cache. */
+__global__ void __launch_bounds__(FEW)
     triple(const gsw_seam seam, const __grid_constant__ gsw_seam_level level) {
+    __shared__ double sums[FEW][GSW_SLOTS], couplings[FEW][GSW_SLOTS];
+    double *sum = sums[threadIdx.x];
     const int32_t lane = (int32_t)threadIdx.x % 32, shares = gsw_seam_shares(&level);
     const int32_t parts = 32 / shares;
     take_turn();
-    for (int64_t k = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / 32; k < seam.count;
-         k += (int64_t)gridDim.x * THREADS / 32) {
-        double sum[GSW_SLOTS], own = 0;
+    for (int64_t k = ((int64_t)blockIdx.x * FEW + threadIdx.x) / 32; k < seam.count;
+         k += (int64_t)gridDim.x * FEW / 32) {
+        double own = 0;
         int64_t at[3];
         gsw_seam_point(&seam, k, at);
         for (int slot = 0; slot < GSW_SLOTS; slot++)
             sum[slot] = 0;
         if (lane < shares * parts)
-            gsw_seam_add_share(&level, at, lane / parts, lane % parts, parts, sum);
-        for (int slot = 0; slot < GSW_SLOTS; slot++) {
-            double all = sum[slot];
-            for (int distance = 16; distance > 0; distance /= 2)
-                all += __shfl_xor_sync(0xffffffffU, all, distance);
-            own = lane == slot ? all : own;
-        }
+            gsw_seam_add_share(&level, at, lane / parts, lane % parts, parts,
+                               couplings[threadIdx.x], sum);
+        __syncwarp();
+        for (int other = 0; other < 32 && lane < GSW_SLOTS; other++)
+            own += sums[(int)threadIdx.x - lane + other][lane];
+        __syncwarp();
         if (lane < GSW_SLOTS)
             gsw_seam_put_coupling(&level, at, lane, own);
     }
@@ -219,7 +221,14 @@ gsw_status gsw_cuda_seam_weigh(gsw_context *context, const gsw_seam *seam,
 
 gsw_status gsw_cuda_seam_triple(gsw_context *context, const gsw_seam *seam,
                                 const gsw_seam_level *level) {
-    return launch(context, 32 * seam->count, triple, *seam, *level);
+    const int64_t blocks = (32 * seam->count + FEW - 1) / FEW, most = INT64_C(1) << 20;
+    return seam->count == 0
+               ? GSW_SUCCESS
+               : gsw_cuda_check(context,
+                                launch_kernel(gsw_cuda_of(context), triple,
+                                              static_cast<unsigned>(blocks < most ? blocks : most),
+                                              FEW, 0, *seam, *level),
+                                "the triple product around a periodic grid");
 }
 
 gsw_status gsw_cuda_seam_prepare(gsw_context *context, const gsw_seam_level *level) {
