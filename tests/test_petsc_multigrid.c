@@ -569,7 +569,7 @@ TEST(auto_refills_what_it_chose) {
     expect_report(pc, "type mg with -ksp_type cg: ");
     expect_bits(pc, pair, &options);
     pc = open_pc(pair);
-    expect_choice(pc, pair, "type icc with -ksp_type cg: ");
+    expect_choice(pc, pair, "type jacobi with -ksp_type cg: ");
 }
 
 TEST(auto_chooses_anew_where_values_break_its_factor) {

@@ -14,7 +14,9 @@
  * The candidates are multigrid (multigrid.h) and a factor (factor.h). The factor is IC(0) for a
  * symmetric matrix with a positive diagonal, or SSOR where IC(0) has a bad pivot; else ILU(0).
  * Where couplings reach far along y or z, as on periodic axes, sweeps are dear and the factor is
- * JACOBI. These checks decide, in this order:
+ * JACOBI. On a CPU it is JACOBI, too, where few iterations suffice for the matrix of a time step:
+ * an M-matrix whose diagonal dominates in each row, and whose couplings prevail along no axis.
+ * These checks decide, in this order:
  *
  *   1. The backend, the stencil's reach and the number of points: is multigrid possible?
  *   2. All coefficients: symmetry, signs of the diagonal and of the couplings, row sums.

@@ -159,6 +159,42 @@ gsw_status gsw_solve(gsw_context *context, const gsw_matrix *matrix,
                      const gsw_solver_options *options, const void *b, void *x,
                      gsw_solver_report *report);
 
+/* MANY SYSTEMS of one grid, stencil and format, each with its own values, in one call. On a CPU
+ * each thread solves one at a time. On a device they lie one after the other as a single system, so
+ * that each kernel works on all of them; each converges by itself to its own tolerance, and one
+ * that does not is solved again alone. Where a matrix has a mask, a periodic grid or a partition,
+ * the systems follow each other. */
+
+/* A solver for `count` systems: matrices[k] is that of system k, and the rest as for
+ * gsw_solver_create(). Options hold for each system. There is no monitor. gsw_solver_solve() takes
+ * b and x of all systems, one after the other: value i of system k is b[k * points + i]. It returns
+ * the status of the first system that has failed, which the message names; the others are solved
+ * all the same. Its report has the largest count of iterations, and the largest residual; converged
+ * means all of them. On a device each matrix is copied.
+ * Errors: those of gsw_solver_create(). */
+GSW_API
+gsw_status gsw_solver_create_many(gsw_context *context, int64_t count, const gsw_matrix *matrices,
+                                  const gsw_solver_options *options, gsw_solver **solver);
+
+/* New values for all systems, as gsw_solver_update(), which takes no such solver. */
+GSW_API
+gsw_status gsw_solver_update_many(gsw_context *context, gsw_solver *solver,
+                                  const gsw_matrix *matrices);
+
+/* The library fills `size` bytes. */
+typedef struct gsw_system_report {
+    size_t size;    /* sizeof this struct, set by the caller */
+    int64_t status; /* the gsw_status of the system in the last solve */
+    int64_t iterations;
+    int converged;
+    double residual; /* ||b - A x|| / ||b|| */
+} gsw_system_report;
+
+/* How the last solve of a system went, counted from 0. Errors: INVALID_ARGUMENT. */
+GSW_API
+gsw_status gsw_solver_get_system(const gsw_solver *solver, int64_t system,
+                                 gsw_system_report *report);
+
 /* "auto", "none", "jacobi", "ssor", "dilu", "ilu0", "ic0", "mg". */
 GSW_API
 const char *gsw_precond_name(gsw_precond precond);

@@ -13,6 +13,7 @@ typedef struct gsw_box_rows {
     gsw_level_arrays arrays; /* fp64; block NULL: nothing was copied */
     gsw_wrapped around;      /* the couplings around the grid */
     int64_t bytes;
+    int64_t planes; /* of each grid, where grids that nothing couples follow each other; else 0 */
     int is_surveyed;
     gsw_survey survey; /* it stays when the arrays are released */
 } gsw_box_rows;

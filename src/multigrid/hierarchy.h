@@ -85,6 +85,7 @@ struct gsw_multigrid {
     int shared_levels;        /* the next one is brought together, and those after it are whole */
     gsw_squeezed squeezed;    /* the matrix of the first level that is not shared; valid during
                                  set-up only, but for the axes */
+    int64_t planes;           /* of gsw_box_rows, or 0 */
     gsw_box_rows *known;      /* during set-up: rows of the user's matrix that are known, or NULL */
     gsw_masked masked;        /* the mask of the finest level, */
     gsw_lakes lakes;          /* and its lakes */

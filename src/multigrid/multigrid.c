@@ -206,6 +206,7 @@ gsw_status gsw_multigrid_create_known(gsw_context *context, const gsw_matrix *ma
     GSW_TRY(gsw_matrix_check_place(context, matrix));
     GSW_TRY(begin(context, NULL, matrix, options, &made));
     made->known = known;
+    made->planes = known != NULL ? known->planes : 0;
     const gsw_status status = take(made, matrix, 0);
     made->known = NULL;
     if (status != GSW_SUCCESS) {

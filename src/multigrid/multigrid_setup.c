@@ -439,10 +439,11 @@ static int axes_of(const gsw_multigrid *mg, int number) {
     return gsw_choose_axes(&level->matrix.grid, level->survey.coupling, mg->options.theta);
 }
 
-/* Whether a coarsest level is solved directly: it is small, or no axis can be coarsened further. */
+/* Whether a coarsest level is solved directly: it is small, or no axis can be coarsened further. Of
+ * many grids it may have one point each, and sweeps are exact then. */
 static int is_direct(const gsw_multigrid *mg, int number) {
     return mg->level[number]->points <= mg->options.coarsest_points ||
-           number + 1 != mg->options.max_levels;
+           (number + 1 != mg->options.max_levels && mg->planes == 0);
 }
 
 /* Chooses the axes, and for a shared level the next one's partition. Where there is none, all

@@ -16,6 +16,9 @@ static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *le
 
 /* Planes of a section, as the backend prefers them where it has the choice. */
 static int64_t section_of(const gsw_multigrid *mg, const gsw_level *level) {
+    if (level == mg->level[0] && mg->planes > 0 &&
+        gsw_grid_is_same(&level->matrix.grid, &mg->grid)) /* nothing couples them */
+        return mg->planes;
     return level != mg->level[0] && mg->options.smoother == GSW_SMOOTHER_AUTO &&
                    gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL
                ? mg->context->ops->multigrid->section

@@ -89,7 +89,7 @@ static gsw_status resolve(gsw_solver *s, const gsw_solver_options *given) {
 static void survey(gsw_solver *s, const gsw_matrix *matrix) {
     const gsw_quiet quiet = gsw_quiet_begin(s->context);
     gsw_box_rows_release(s->context, &s->rows);
-    s->rows = (gsw_box_rows){.is_surveyed = 0};
+    s->rows = (gsw_box_rows){.planes = s->rows.planes};
     (void)gsw_choice_survey(s->context, matrix, &s->rows);
     gsw_quiet_end(s->context, &quiet, 1);
 }
@@ -499,8 +499,11 @@ gsw_status gsw_solver_solve(gsw_context *context, gsw_solver *solver, const void
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, solver != NULL, "solver is NULL");
     GSW_REQUIRE(context, solver->context == context, "solver belongs to another context");
-    GSW_REQUIRE(context, solver->usable, "solver holds no values: its last update failed");
+    GSW_REQUIRE(context, solver->usable || solver->many != NULL,
+                "solver holds no values: its last update failed");
     GSW_TRY(gsw_result_check(context, "gsw_solver_report", report));
+    if (solver->many != NULL)
+        return solver->many_ops->solve(solver->many, b, x, report);
     const double setup_ms = solver->report.setup_ms;
     forget_solve(solver);
     solver->tried = (gsw_tried){.patient = 0};
@@ -529,22 +532,15 @@ static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
     return resolve(*made, options);
 }
 
-gsw_status gsw_solver_create(gsw_context *context, const gsw_matrix *matrix,
-                             const gsw_solver_options *options, gsw_solver **solver) {
+/* Creates a solver of a matrix that has been checked. */
+static gsw_status create(gsw_context *context, const gsw_matrix *matrix,
+                         const gsw_solver_options *options, int64_t planes, gsw_solver **solver) {
     gsw_solver *made = NULL;
-    GSW_REQUIRE(context, solver != NULL, "solver is NULL");
-    *solver = NULL;
-    GSW_REQUIRE(context, context != NULL, "context is NULL");
-    GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
-    if (!gsw_context_is_alone(context) && gsw_partition_of(matrix) == NULL)
-        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "solver: the context belongs to several processes, but the matrix is on no "
-                        "partition (partition.h)");
-    GSW_TRY(gsw_matrix_check_anywhere(context, matrix));
     gsw_status status = gsw_matrix_agree(matrix, begin(context, matrix, options, &made));
     if (status != GSW_SUCCESS || made == NULL)
         goto fail;
-    GSW_TRY_GOTO(take_matrix(made, matrix, 1), fail);
+    made->rows.planes = planes;
+    GSW_TRY_GOTO(take_matrix(made, matrix, planes == 0), fail);
     GSW_TRY_GOTO(choose(made), fail);
     made->usable = 1;
     forget_solve(made);
@@ -555,6 +551,25 @@ gsw_status gsw_solver_create(gsw_context *context, const gsw_matrix *matrix,
 fail:
     gsw_solver_destroy(made);
     return status;
+}
+
+gsw_status gsw_solver_create_stacked(gsw_context *context, const gsw_matrix *matrix, int64_t planes,
+                                     const gsw_solver_options *options, gsw_solver **solver) {
+    return create(context, matrix, options, planes, solver);
+}
+
+gsw_status gsw_solver_create(gsw_context *context, const gsw_matrix *matrix,
+                             const gsw_solver_options *options, gsw_solver **solver) {
+    GSW_REQUIRE(context, solver != NULL, "solver is NULL");
+    *solver = NULL;
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
+    if (!gsw_context_is_alone(context) && gsw_partition_of(matrix) == NULL)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "solver: the context belongs to several processes, but the matrix is on no "
+                        "partition (partition.h)");
+    GSW_TRY(gsw_matrix_check_anywhere(context, matrix));
+    return create(context, matrix, options, 0, solver);
 }
 
 /* Whether a matrix that was taken without a look has what a look finds: the survey of a hierarchy's
@@ -579,7 +594,7 @@ static gsw_status renew(gsw_solver *s, const gsw_matrix *matrix, int look, int *
     gsw_preconditioner *M = s->candidate.inner;
     const gsw_status status = M ? M->ops.refill(M->self, s->context, &s->matrix) : GSW_SUCCESS;
     gsw_quiet_end(s->context, &quiet, !named || !look);
-    *again = !look && (status != GSW_SUCCESS || missed_something(s));
+    *again = !look && s->rows.planes == 0 && (status != GSW_SUCCESS || missed_something(s));
     if (status == GSW_SUCCESS || *again)
         return GSW_SUCCESS;
     return named ? gsw_fail(s->context, status, "%s", s->context->message)
@@ -592,6 +607,9 @@ gsw_status gsw_solver_update(gsw_context *context, gsw_solver *solver, const gsw
     GSW_REQUIRE(context, solver != NULL, "solver is NULL");
     GSW_REQUIRE(context, solver->context == context, "solver belongs to another context");
     GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
+    GSW_REQUIRE(context, solver->many == NULL,
+                "solver has many systems: see "
+                "gsw_solver_update_many()");
     GSW_TRY(gsw_matrix_check_anywhere(context, matrix));
     GSW_REQUIRE(context, matrix->partition == solver->matrix.partition,
                 "matrix is not on the partition of the solver's first matrix");
@@ -619,7 +637,9 @@ gsw_status gsw_solver_get_report(const gsw_solver *solver, gsw_solver_report *re
     if (solver == NULL || report == NULL)
         return GSW_ERROR_INVALID_ARGUMENT;
     GSW_TRY(gsw_result_check(NULL, "gsw_solver_report", report));
-    gsw_result_give(report, &solver->report, sizeof solver->report);
+    const gsw_solver_report *last =
+        solver->many != NULL ? solver->many_ops->report(solver->many) : &solver->report;
+    gsw_result_give(report, last, sizeof *last);
     return GSW_SUCCESS;
 }
 
@@ -627,13 +647,20 @@ gsw_status gsw_solver_get_choice(const gsw_solver *solver, gsw_choice *choice) {
     if (solver == NULL || choice == NULL)
         return GSW_ERROR_INVALID_ARGUMENT;
     GSW_TRY(gsw_result_check(NULL, "gsw_choice", choice));
-    gsw_result_give(choice, &solver->choice, sizeof solver->choice);
+    const gsw_choice *made =
+        solver->many != NULL ? solver->many_ops->choice(solver->many) : &solver->choice;
+    gsw_result_give(choice, made, sizeof *made);
     return GSW_SUCCESS;
 }
 
 void gsw_solver_destroy(gsw_solver *solver) {
     if (solver == NULL)
         return;
+    if (solver->many != NULL) {
+        solver->many_ops->close(solver->many);
+        free(solver);
+        return;
+    }
     gsw_candidate_drop(&solver->candidate);
     gsw_operator_destroy(solver->op);
     gsw_lifted_close(&solver->lifted);

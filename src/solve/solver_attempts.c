@@ -17,6 +17,8 @@
  * is no better, the factor goes on. It also gives way to what was slow but has less to do. */
 #define FACTOR_LOOK 30
 #define FACTOR_MOST 60.0
+/* An iteration with Jacobi, in products with a factor. */
+#define JACOBI_PRICE 0.4
 /* Iterations that no attempt has. */
 #define HOPELESS 1e4
 /* A residual is at most so many times its rounding errors where nothing else is wrong. */
@@ -136,6 +138,10 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
     const int doubt = reason == GSW_REASON_CYCLE || reason == GSW_REASON_SIGNS ||
                       reason == GSW_REASON_INDEFINITE || thin > 1;
     const int64_t products = s->method == GSW_BICGSTAB ? 2 : 1;
+    const double price = s->precond == GSW_PRECOND_MULTIGRID
+                             ? gsw_choice_cycle_price(s->context, &s->matrix)
+                         : s->precond == GSW_PRECOND_JACOBI ? JACOBI_PRICE
+                                                            : 1;
     int64_t look = (cheap ? CHEAP_LOOK : STALL_LOOK) * products;
     if (iteration == DOUBT_LOOK && isinf(s->choice.estimate) && s->method != GSW_CG &&
         s->precond == s->first_precond && s->precond != GSW_PRECOND_MULTIGRID &&
@@ -148,14 +154,12 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
     else if (s->method == GSW_GMRES)
         look = GMRES_LOOK;
     else if (to_multigrid || isfinite(other))
-        look = (int64_t)FACTOR_LOOK * (1 + doubt);
+        look = (int64_t)(FACTOR_LOOK * (1 + doubt) / price);
     if (s->tried.patient)
         look = STALL_LOOK * products;
     look /= products;
     if (iteration == 0 || iteration % look != 0)
         return 0;
-    const double price =
-        s->precond == GSW_PRECOND_MULTIGRID ? gsw_choice_cycle_price(s->context, &s->matrix) : 1;
     const double left = price * (double)products * projected(w, (double)look);
     const double share = w->best / w->before;
     w->before = w->best;

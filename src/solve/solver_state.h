@@ -29,8 +29,19 @@ typedef struct gsw_watch {
     int watching, slow;
 } gsw_watch;
 
+/* What a solver of many systems does (many.c). */
+typedef struct gsw_many gsw_many;
+typedef struct gsw_many_ops {
+    gsw_status (*solve)(gsw_many *many, const double *b, double *x, gsw_solver_report *report);
+    const gsw_solver_report *(*report)(const gsw_many *many);
+    const gsw_choice *(*choice)(const gsw_many *many);
+    void (*close)(gsw_many *many);
+} gsw_many_ops;
+
 struct gsw_solver {
     gsw_context *context;
+    gsw_many *many; /* of many systems: has all the rest; else NULL */
+    const gsw_many_ops *many_ops;
     gsw_taken taken;
     gsw_lifted lifted; /* the fixed points; without any, lifted.left is NULL */
     gsw_operator *op;  /* of the matrix, */
@@ -62,6 +73,11 @@ struct gsw_solver {
     gsw_watch watch;
     gsw_solver_report report;
 };
+
+/* gsw_solver_create() for grids of `planes` planes each that nothing couples, one after the other
+ * along z, without a look for fixed points and null spaces. On one process. */
+gsw_status gsw_solver_create_stacked(gsw_context *context, const gsw_matrix *matrix, int64_t planes,
+                                     const gsw_solver_options *options, gsw_solver **solver);
 
 /* Prepares the options of the next attempt. */
 void gsw_attempt_begin(gsw_solver *solver, gsw_krylov_options *options);
