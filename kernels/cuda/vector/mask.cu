@@ -230,10 +230,17 @@ __global__ void __launch_bounds__(THREADS)
 /* ---- Basins. Threads join roots with atomicMin: a label only ever falls, so a thread that has
  * lost against another one has a smaller label the next time, and ends after finitely many. ---- */
 
-/* On the way every other point gets the label after its own: paths stay short. Where that
- * overwrites one that another thread has just lowered, that thread goes on from the label before.
- */
-__device__ int64_t find_root(int64_t *parent, int64_t at) {
+__device__ int64_t find_root(const int64_t *parent, int64_t at) {
+    const volatile int64_t *labels = parent;
+    for (int64_t next = labels[at]; next != at; next = labels[at])
+        at = next;
+    return at;
+}
+
+/* The same while threads join: on the way every other point gets the label after its own, so that
+ * paths stay short. Where that overwrites one that another thread has just lowered, that thread
+ * goes on from the label before. It would also overwrite the root of a point that is done. */
+__device__ int64_t find_root_to_join(int64_t *parent, int64_t at) {
     volatile int64_t *labels = parent;
     for (int64_t next = labels[at]; next != at;) {
         const int64_t after = labels[next];
@@ -247,8 +254,8 @@ __device__ int64_t find_root(int64_t *parent, int64_t at) {
 
 __device__ void join(int64_t *parent, int64_t a, int64_t b) {
     while (true) {
-        a = find_root(parent, a);
-        b = find_root(parent, b);
+        a = find_root_to_join(parent, a);
+        b = find_root_to_join(parent, b);
         if (a == b)
             return;
         const int64_t high = max(a, b), low = min(a, b);
