@@ -42,6 +42,10 @@ def solves(A: Any, b: Any) -> None:
 def mistakes(A: Any, b: Any) -> None:
     gs.cg(A, b, max_iterations=3)  # type: ignore[call-arg]
     gs.gmres(A, b, restart="many")  # type: ignore[arg-type]
+    x, infos = gs.solve_many([A, A], b, precond="mg", shape=(3, 4, 5), threads=2)
+    x, info = gs.solve(A, b, verbose=True, progress=False, shape=(4, 5))
+    axes = info.plot()
+    print(axes, infos[0].converged, sum(info.history))
     gs.solve(A, b, preconditioner="mg")  # type: ignore[call-arg]
     gs.Solver(A, maxiter="many")  # type: ignore[arg-type]
     gs.Solver(A, out=b)  # type: ignore[call-arg]

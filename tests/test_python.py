@@ -5,11 +5,13 @@
 """
 
 import contextlib
+import copy
 import ctypes
 import gc
 import inspect
 import multiprocessing
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -55,7 +57,7 @@ def true_residual(A, b, x, nullspace=None, active=None):
     """||b - A x|| and ||b|| in extended precision, without the part along the null vector. With a mask
     those of the active points."""
     if active is not None and np.size(active) == A.shape[0]:
-        own = np.flatnonzero(active)
+        own = np.flatnonzero(active)  # of a field, too
         A, b, x = sp.csr_matrix(A)[own][:, own], b[own], x[own]
     entries, r = sp.coo_matrix(A), np.array(b, dtype=np.longdouble)
     norms = []
@@ -87,7 +89,7 @@ def converged_is_true(monkeypatch):
             for k, info in enumerate(result if several else [result]):
                 if not (info.converged and sp.issparse(A) and isinstance(x, np.ndarray)):
                     continue
-                own = (b[:, k], x[:, k]) if several else (b, x)
+                own = (b[:, k], x[:, k]) if several else (np.ravel(b), np.ravel(x))
                 residual, length = true_residual(A, *own, nullspace, active)
                 assert abs(residual - info.residual * length) <= 1e-3 * residual + 1e-12 * length
                 if options.get("norm", "true") == "true":
@@ -1209,7 +1211,8 @@ def test_the_options_that_are_named_are_there(A):
               "callback": None, "restart": 5, "precond": "auto", "method": "auto", "smoother": "gs",
               "cycle": "V", "pre_sweeps": 1, "post_sweeps": 1, "theta": 0.25,
               "cycle_type": "float32", "coarsest_points": 50, "active": np.ones((3, 4, 5), bool),
-              "keep_inactive": False, "coordinates": None, "periodic": None}
+              "keep_inactive": False, "coordinates": None, "periodic": None, "shape": None,
+              "verbose": False, "progress": False}
     for name in ("cg", "bicgstab", "gmres", "ilu0", "ic0", "dilu", "ssor", "jacobi", "triangular",
                  "multigrid", "solve", "Solver"):
         b = (vectors(60),) if name in ("cg", "bicgstab", "gmres", "solve") else ()
@@ -2140,6 +2143,160 @@ def test_solve_several_systems():
     assert x.shape == (924, 0) and infos == []
     x, infos = gs.solve(A, b[:, :1])
     assert x.shape == (924, 1) and len(infos) == 1
+
+
+def test_fields():
+    A, v = poisson(12, 11, 7), vectors(924)
+    field = v.reshape(7, 11, 12)
+    wanted, told = gs.solve(A, v)
+    for given in (field, np.asfortranarray(field), field.tolist() and field.astype("f4").astype("f8")):
+        x, info = gs.solve(A, given, x0=np.zeros((7, 11, 12)))
+        assert x.shape == (7, 11, 12) and not info
+    x, info = gs.solve(A, field)
+    assert np.array_equal(x.ravel(), wanted) and info[:4] == told[:4]
+    out = np.empty((7, 11, 12))
+    x, info = gs.solve(A, field, out=out)
+    assert x is out and np.array_equal(out.ravel(), wanted)
+    x, info = gs.solve(A, v, out=out)
+    assert x is out
+    x, info = gs.cg(A, field, M=gs.ic0(A))
+    assert x.shape == field.shape and not info
+    x, info = gs.Solver(A, shape=(7, 11, 12)).solve(field)
+    assert x.shape == field.shape
+    plane = poisson(9, 8, 1)
+    assert gs.solve(plane, np.ones((8, 9)))[0].shape == (8, 9)
+    assert gs.solve(plane, np.ones((1, 8, 9)))[0].shape == (1, 8, 9)
+    assert gs.solve(plane, np.ones(72), shape=(8, 9))[0].shape == (72,)
+    column = poisson(1, 24, 1)  # (rows, 1) is a field of a grid one point wide: it wins
+    x, info = gs.solve(column, np.ones((24, 1)), shape=(24, 1))
+    assert x.shape == (24, 1) and isinstance(info, gs.SolveResult)
+    mask = np.ones((7, 11, 12), bool)
+    mask[2:4, :5] = False
+    x, info = gs.solve(A, field, active=mask)
+    assert x.shape == mask.shape and not info and not x[~mask].any()
+    with pytest.raises(ValueError, match=r"b: has shape \(11, 12\), must have \(924,\), \(924, count\) "
+                                         r"for several systems, or \(7, 11, 12\) for a field"):
+        gs.solve(A, field[0])
+    with pytest.raises(ValueError, match="out: must be contiguous"):
+        gs.solve(A, field, out=np.asfortranarray(out))
+    with pytest.raises(ValueError, match="grid, shape: give one"):
+        gs.solve(A, v, grid=(12, 11, 7), shape=(7, 11, 12))
+    with pytest.raises(TypeError, match="shape: must be"):
+        gs.solve(A, v, shape=7)
+
+
+def test_results_are_false_on_success():
+    A = poisson(6, 5, 4)
+    for solve in (gs.solve, gs.cg):
+        x, infos = solve(A, vectors(120, 3))
+        assert not infos and len(infos) == 3 and isinstance(infos, list)
+        x, infos = solve(A, vectors(120, 3), maxiter=1)
+        assert infos and all(infos)
+
+
+def test_history():
+    A, b = poisson(24, 23, 22), vectors(24 * 23 * 22)
+    seen = []
+    for options in ({}, {"precond": "mg", "method": "cg"}, {"precond": "jacobi", "method": "bicgstab"},
+                    {"precond": "ilu0", "method": "gmres", "restart": 5}):
+        seen.clear()
+        x, info = gs.solve(A, b, callback=lambda i, r: seen.append((i, r)), **options)
+        assert [i for i, r in seen] == list(range(info.iterations + 1))
+        assert info.history == tuple(r for i, r in seen) and info.history[0] == 1
+        assert info.history[-1] <= 1e-8
+    solver = gs.Solver(A)
+    assert solver.solve(b)[1].history == solver.solve(b)[1].history
+    x, infos = solver.solve(np.stack([b, 2 * b], axis=1, out=np.empty((b.size, 2), order="F")))
+    assert len(infos[1].history) == infos[1].iterations + 1
+    x, info = gs.solve(A, np.zeros(b.size))
+    assert info.history == ()
+
+
+def test_plot():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    A = poisson(6, 5, 4)
+    x, info = gs.solve(A, vectors(120))
+    ax = info.plot()
+    assert info.plot(ax) is ax and len(ax.lines) == 2
+    assert np.array_equal(ax.lines[0].get_ydata(), info.history)
+
+
+def test_what_a_solve_shows(capsys):
+    A = poisson(6, 5, 4)
+    told = []
+    x, info = gs.solve(A, vectors(120), verbose=True, callback=lambda i, r: told.append(i))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("ic0 with cg: ") and lines[-1].startswith("converged; ")
+    assert [int(line.split()[0]) for line in lines[2:-1]] == told == list(range(info.iterations + 1))
+    assert f"{info.history[-1]:.3e}" in lines[-2]
+    x, info = gs.solve(A, vectors(120), verbose=True, maxiter=2)
+    assert capsys.readouterr().out.splitlines()[-1].startswith("not converged: after 2 iterations")
+    x, info = gs.solve(A, vectors(120), progress=True)
+    assert not info and capsys.readouterr().out == ""
+    x, infos = gs.Solver(A, verbose=True).solve(vectors(120, 2))
+    assert capsys.readouterr().out.count("converged; ") == 2
+
+
+def test_messages_reach_logging(caplog):
+    A = poisson(6, 5, 4)
+    with caplog.at_level("WARNING", logger="gridsweep"):
+        x, info = gs.solve(A, vectors(120), maxiter=1)
+        assert info and caplog.records[-1].levelname == "WARNING"
+        assert info.message == caplog.records[-1].getMessage()
+        with pytest.raises(gs.GridsweepError) as raised:
+            gs.ilu0(sp.csr_matrix((A.data * 0, A.indices, A.indptr), A.shape), (6, 5, 4), stencil="D3N7")
+        assert caplog.records[-1].levelname == "ERROR"
+        assert caplog.records[-1].getMessage() in raised.value.message
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_copies(copied):
+    A, b = convection(9, 8, 7), vectors(504)
+    other = convection(9, 8, 7, 0.7)
+    for made in (gs.ilu0(A, threads=1), gs.triangular(A, lower=False), gs.ssor(A, omega=1.2),
+                 gs.multigrid(A, smoother="ilu0"), gs.ic0(poisson(9, 8, 7), factor_type="f4")):
+        twin = copied(made)
+        assert type(twin) is type(made) and twin is not made and repr(twin) == repr(made)
+        assert np.array_equal(twin.solve(b), made.solve(b))
+    made = gs.ilu0(A).refactor(other)
+    assert np.array_equal(copied(made).solve(b), made.solve(b))
+    with pytest.raises(TypeError, match="transposed of another"):
+        copied(made.transposed())
+    solver = gs.Solver(A, precond="mg", rtol=1e-6)
+    twin = copied(solver)
+    assert repr(twin) == repr(solver) and np.array_equal(twin.solve(b)[0], solver.solve(b)[0])
+    solver.update(other)
+    assert np.array_equal(copied(solver).solve(b)[0], gs.Solver(other, precond="mg", rtol=1e-6).solve(b)[0])
+    with gs.Context(threads=2) as context:
+        twin = copied(gs.Solver(A, context=context))
+        assert twin.context is not context and twin.context.threads == 2
+    assert not twin.closed and not twin.solve(b)[1]
+
+
+def test_solve_many():
+    As = [convection(9, 8, 7, 0.1 * k) for k in range(7)]
+    b = vectors(504, 7).T.copy()
+    for options in ({}, {"precond": "mg"}, {"threads": 2}, {"threads": 1, "method": "gmres"}):
+        x, infos = gs.solve_many(As, b, **options)
+        assert x.shape == b.shape and not infos and len(infos) == 7
+        for k, (A, info) in enumerate(zip(As, infos)):
+            assert info.converged and info.residual <= 1e-8 and not info.message
+            assert np.linalg.norm(b[k] - A @ x[k]) <= 1.001e-8 * np.linalg.norm(b[k])
+    fields = b.reshape(7, 7, 8, 9)
+    out = np.empty_like(fields)
+    y, infos = gs.solve_many(As, fields, x0=np.zeros_like(fields), out=out, threads=2, rtol=1e-10)
+    assert y is out and not infos and max(info.residual for info in infos) <= 1e-10
+    b[3, 7] = np.nan
+    x, infos = gs.solve_many(As, b)
+    assert infos and [bool(info) for info in infos] == [k == 3 for k in range(7)]
+    assert infos[3].status == gs.Status.NON_FINITE and infos[3].message.startswith("system 3: ")
+    for bad, words in ((([], b), "matrices: there are none"), ((As, b[:6]), "b: has shape"),
+                       ((As[:1] + [poisson(7, 8, 9)], b[:2]), r"matrices\[1\]")):
+        with pytest.raises((ValueError, gs.GridsweepError), match=words):
+            gs.solve_many(*bad)
+    with pytest.raises(TypeError, match="callback: solve_many"):
+        gs.solve_many(As, b, callback=print)
 
 
 def test_solve_callback():

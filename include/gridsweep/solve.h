@@ -143,6 +143,13 @@ gsw_status gsw_solver_update(gsw_context *context, gsw_solver *solver, const gsw
 GSW_API
 gsw_status gsw_solver_get_report(const gsw_solver *solver, gsw_solver_report *report);
 
+/* The residual norms of the last solve, relative as a monitor gets them: norms[i] is that after
+ * iteration i of all attempts, norms[0] that of the guess. The array is the solver's, on the host,
+ * and valid until its next solve; *count is 0 before the first one, and for many systems. Errors:
+ * INVALID_ARGUMENT. */
+GSW_API
+gsw_status gsw_solver_get_history(const gsw_solver *solver, const double **norms, int64_t *count);
+
 /* What was found of the matrix, and what was chosen. Where both were named, only `method` and
  * `kind` have a meaning. Errors: INVALID_ARGUMENT. */
 GSW_API

@@ -506,6 +506,7 @@ gsw_status gsw_solver_solve(gsw_context *context, gsw_solver *solver, const void
         return solver->many_ops->solve(solver->many, b, x, report);
     const double setup_ms = solver->report.setup_ms;
     forget_solve(solver);
+    solver->history.count = 0;
     solver->tried = (gsw_tried){.patient = 0};
     const gsw_status status =
         solver->lifted.left != NULL ? solve_lifted(solver, b, x) : solve_left(solver, b, x);
@@ -643,6 +644,14 @@ gsw_status gsw_solver_get_report(const gsw_solver *solver, gsw_solver_report *re
     return GSW_SUCCESS;
 }
 
+gsw_status gsw_solver_get_history(const gsw_solver *solver, const double **norms, int64_t *count) {
+    if (solver == NULL || norms == NULL || count == NULL)
+        return GSW_ERROR_INVALID_ARGUMENT;
+    *norms = solver->history.norms;
+    *count = solver->history.count;
+    return GSW_SUCCESS;
+}
+
 gsw_status gsw_solver_get_choice(const gsw_solver *solver, gsw_choice *choice) {
     if (solver == NULL || choice == NULL)
         return GSW_ERROR_INVALID_ARGUMENT;
@@ -666,6 +675,7 @@ void gsw_solver_destroy(gsw_solver *solver) {
     gsw_lifted_close(&solver->lifted);
     gsw_basins_close(&solver->basins);
     gsw_shortened_close(solver->context, &solver->shortened);
+    free(solver->history.norms);
     gsw_box_rows_release(solver->context, &solver->rows);
     gsw_taken_close(solver->context, &solver->taken);
     free(solver);

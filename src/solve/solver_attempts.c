@@ -2,6 +2,7 @@
  * an attempt because another one is likely to be faster. Both depend on norms and on counts of
  * iterations alone, so that a solve always takes the same way. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "choice.h"
 #include "solver_state.h"
@@ -177,11 +178,28 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
                              : !(share <= STALL_SHARE);
 }
 
+/* Keeps a norm of the solve; where there is no memory for more, those so far. */
+static void keep_norm(gsw_history *h, double residual) {
+    enum { FIRST = 64 };
+    if (h->count == h->room) {
+        const int64_t room = h->room == 0 ? FIRST : 2 * h->room;
+        double *norms = realloc(h->norms, (size_t)room * sizeof *norms);
+        if (norms == NULL)
+            return;
+        h->norms = norms;
+        h->room = room;
+    }
+    h->norms[h->count++] = residual;
+}
+
 /* A gsw_monitor_fn. */
 static int watch(void *user, int64_t iteration, double residual) {
     gsw_watch *w = user;
     const gsw_krylov_options *given = &w->solver->krylov;
+    const int is_next = w->offset + iteration == w->solver->history.count;
     int stop = 0;
+    if (is_next)
+        keep_norm(&w->solver->history, residual);
     if (given->monitor != NULL && (iteration > 0 || w->offset == 0))
         stop = given->monitor(given->monitor_user, w->offset + iteration, residual);
     if (iteration == 0)
@@ -204,8 +222,6 @@ void gsw_attempt_begin(gsw_solver *s, gsw_krylov_options *options) {
                     .watching = !is_singular(s) && s->report.attempts < ATTEMPTS_MOST &&
                                 (next_precond(s) != GSW_PRECOND_AUTO || isfinite(least_left(s)))};
     s->tried.methods[s->precond] |= bit(s->method);
-    if (!s->watch.watching && s->krylov.monitor == NULL)
-        return;
     options->monitor = watch;
     options->monitor_user = &s->watch;
 }

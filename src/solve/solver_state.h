@@ -29,6 +29,12 @@ typedef struct gsw_watch {
     int watching, slow;
 } gsw_watch;
 
+/* The norms of the last solve, by iteration from 0 on. */
+typedef struct gsw_history {
+    double *norms;
+    int64_t count, room;
+} gsw_history;
+
 /* What a solver of many systems does (many.c). */
 typedef struct gsw_many gsw_many;
 typedef struct gsw_many_ops {
@@ -71,6 +77,7 @@ struct gsw_solver {
     gsw_basins basins; /* then; without a mask or with one basin basins.count is 1 */
     gsw_tried tried;
     gsw_watch watch;
+    gsw_history history;
     gsw_solver_report report;
 };
 

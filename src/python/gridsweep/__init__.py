@@ -6,6 +6,9 @@ stencil, and chooses the preconditioner and the method:
     x, info = solve(A, b)
     if info: ...                                # it did not converge, and info.message says why
 
+    info.plot()                                 # its convergence, with matplotlib
+
+    xs, infos = solve_many([A1, A2], bs)        # many small systems of one grid
     solver = Solver(A)                          # for many b, or values that change
     x, info = solver.solve(b)
     solver.update(A)
@@ -41,6 +44,7 @@ from ._factor import Factor, FactorInfo, dilu, ic0, ilu0, jacobi, ssor, triangul
 from ._grid import Grid, Stencil
 from ._krylov import KrylovResult, bicgstab, cg, gmres, richardson
 from ._library import VERSION as __version__, build_info
+from ._many import SystemResult, solve_many
 from ._multigrid import Multigrid, MultigridInfo, MultigridLevel, multigrid
 from ._smooth import smooth
 from ._solver import Solver, SolveResult, solve
@@ -48,6 +52,6 @@ from ._sptrsv import sptrsv
 from ._types import Status
 
 __all__ = ["Constants", "Context", "Embedding", "Factor", "FactorInfo", "Grid", "GridsweepError", "KrylovResult", "Multigrid",
-           "MultigridInfo", "MultigridLevel", "SolveResult", "Solver", "Status", "Stencil", "bicgstab",
+           "MultigridInfo", "MultigridLevel", "SolveResult", "Solver", "Status", "Stencil", "SystemResult", "bicgstab",
            "build_info", "cg", "detect", "dilu", "embed", "gmres", "ic0", "ilu0", "jacobi", "multigrid",
-           "richardson", "smooth", "solve", "sptrsv", "ssor", "triangular", "__version__"]
+           "richardson", "smooth", "solve", "solve_many", "sptrsv", "ssor", "triangular", "__version__"]

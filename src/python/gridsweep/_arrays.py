@@ -1,5 +1,6 @@
 """Vectors and matrices as addresses: which arrays are used in place, copied or refused."""
 
+import copy as shallow
 import warnings
 import weakref
 from ctypes import (POINTER, addressof, byref, c_double, c_float, c_int32, c_int64, c_void_p,
@@ -49,6 +50,14 @@ class _View:
             return rows
         step = self.strides[1]
         return step // size if step % size == 0 and step >= rows * size else None
+
+    def flattened(self):
+        """The values, which lie in order, as a view of one dimension."""
+        other = shallow.copy(self)
+        other.shape = (int(np.prod(self.shape, dtype=np.int64)),)
+        other.strides = (self.dtype.itemsize,)
+        other.count, other.ld = 1, other.shape[0]
+        return other
 
     def in_order(self):
         """Whether the values lie in C order without gaps."""
@@ -124,9 +133,31 @@ def adopt(context, name, array):
     return array
 
 
-def _check_shape(name, shape, rows):
+def _check_shape(name, shape, rows, fields=()):
     if len(shape) not in (1, 2) or shape[0] != rows:
-        raise ValueError(f"{name}: has shape {shape}, must have ({rows},) or ({rows}, count)")
+        field = f" for several systems, or {fields[-1]} for a field on the grid" if fields else ""
+        comma = "," if fields else " or"
+        raise ValueError(f"{name}: has shape {shape}, must have ({rows},){comma} ({rows}, count){field}")
+
+
+def field_shapes(grid):
+    """The shapes of a field on a grid, in NumPy's order."""
+    return (grid.shape, grid.shape[1:]) if grid.nz == 1 else (grid.shape,)
+
+
+def flat(context, name, array, fields):
+    """A vector as (vector, None), or a field of one of these shapes as (vector, its shape). A field
+    of the host is copied where its values do not lie in order."""
+    shape = getattr(array, "shape", None)
+    shape = tuple(np.shape(array) if shape is None else shape) if array is not None else ()
+    if len(shape) < 2 or shape not in fields:
+        return array, None
+    view = adopt(context, name, array)
+    if not isinstance(view, _View):
+        return np.ascontiguousarray(view).reshape(-1), shape  # of `out`, which is contiguous, a view
+    if not view.in_order():
+        raise ValueError(f"{name}: must be contiguous (order='C')")
+    return view.flattened(), shape
 
 
 def _real(name, array, dtype):
@@ -134,18 +165,18 @@ def _real(name, array, dtype):
         raise TypeError(f"{name}: has dtype {array.dtype}, which cannot be taken as {dtype}")
 
 
-def source(context, name, array, rows, dtype):
+def source(context, name, array, rows, dtype, fields=()):
     """A right-hand side as a view. A host array is copied if its dtype or layout does not fit."""
     view = adopt(context, name, array)
     if isinstance(view, _View):
-        _check_shape(name, view.shape, rows)
+        _check_shape(name, view.shape, rows, fields)
         if view.dtype != dtype:
             raise TypeError(f"{name}: has dtype {view.dtype}, must have {dtype}")
         if view.ld is None:
             raise ValueError(f"{name}: each vector must be contiguous (order='F')")
         return view
     array = np.asarray(array)
-    _check_shape(name, array.shape, rows)
+    _check_shape(name, array.shape, rows, fields)
     _real(name, array, dtype)
     view = _View(array)
     if array.dtype != dtype or view.ld is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import weakref
 from collections import deque
@@ -14,6 +15,10 @@ from ._library import library
 from ._types import BACKENDS, LOG_FN, Status, gsw_context_options
 
 _Self = TypeVar("_Self", bound="Owned")
+
+# What the library reports goes to this logger: nothing is shown unless logging is set up.
+logger = logging.getLogger("gridsweep")
+logger.addHandler(logging.NullHandler())
 
 
 class _Handle:
@@ -118,6 +123,11 @@ class Context:
         self.device = library.gsw_context_device(pointer).decode()
         self._device_number, self._stream = options.device, options.stream
 
+    def __reduce__(self):
+        if self._stream:
+            raise TypeError("context: one with a stream cannot be copied")
+        return _context_of, (self.backend, self.threads, self._device_number)
+
     def __repr__(self):
         state = "" if self._close.alive else ", closed"
         return f"<gridsweep.Context {self.backend}, threads={self.threads}{state}>"
@@ -175,7 +185,13 @@ class Context:
             return
         status = status_of(code)
         message = self._message(status)
+        logger.error("%s", message)
         raise GridsweepError(status, f"{argument}: {message}" if argument else message)
+
+
+def _context_of(backend, threads, device):
+    """What pickle and copy make of a context: another one."""
+    return Context(backend, threads=threads if backend == "cpu" else 0, device=device)
 
 
 class Owned:

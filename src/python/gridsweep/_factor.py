@@ -232,8 +232,11 @@ def _factor(kind, A, grid, options, **own):
 def _create(kind, A, grid, *, stencil=None, periodic=None, active=None, threads=0, context=None,
             **values):
     options = factor_options(kind, **values)
-    context = context_for(context, threads)
-    return Factor(context, Matrix(context, "A", A, with_axes(grid, periodic), stencil, active), options)
+    place = context_for(context, threads)
+    made = Factor(place, Matrix(place, "A", A, with_axes(grid, periodic), stencil, active), options)
+    made._recipe = (_create, (kind, A, grid), dict(values, stencil=stencil, periodic=periodic,
+                                                   active=active, threads=threads, context=context))
+    return made
 
 
 def ilu0(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOptions]) -> Factor:

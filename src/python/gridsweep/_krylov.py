@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, NamedTuple, Tuple
+from typing import TYPE_CHECKING, Any, List, NamedTuple, Tuple
 
 import numpy as np
 
 from . import _types as t
-from ._arrays import Matrix, adopt, source, target
+from ._arrays import Matrix, adopt, field_shapes, flat, source, target
 from ._callback import Callback, Monitor, function_of, interruptible, made
-from ._context import context_for
+from ._context import context_for, logger
 from ._errors import choice, integer, known_options, real, status_of, text_of
 from ._grid import with_axes
 from ._library import library
@@ -47,7 +47,15 @@ class KrylovResult(NamedTuple):
         return not self.converged
 
 
-Solution = Tuple[Any, Any]  # x and how the solve ended; for several systems a list of that
+class Results(List[Any]):
+    """How the solves of several systems ended: a list with a result for each. Like one of them it is
+    true if something went wrong."""
+
+    def __bool__(self) -> bool:
+        return any(self)
+
+
+Solution = Tuple[Any, Any]  # x and how the solve ended; for several systems Results
 
 # The keywords of the functions below.
 _OPTIONS = names_of(KrylovOptions, "x0")
@@ -84,11 +92,18 @@ def _guess(context, x0, out, result):
 
 
 class Vectors:
-    """b, x and the guess of a solve for one system, or for several in columns."""
+    """b, x and the guess of a solve for one system, or for several in columns. b may be a field on the
+    grid, of one of the shapes `fields`; then x is one, too."""
 
-    def __init__(self, context, rows, b, x0, out):
+    def __init__(self, context, rows, b, x0, out, fields=()):
         self.context, self.rows = context, rows
-        self.given = source(context, "b", b, rows, np.float64)
+        b, self.shape = flat(context, "b", b, fields)
+        self.out, same = out, x0 is out
+        if isinstance(out, np.ndarray) and out.shape in fields and not out.flags.c_contiguous:
+            raise ValueError("out: must be contiguous (order='C')")
+        out = flat(context, "out", out, fields)[0]
+        x0 = out if same else flat(context, "x0", x0, fields)[0]
+        self.given = source(context, "b", b, rows, np.float64, fields)
         self.result = target(context, "out", out, self.given.shape, np.float64)
         self.count, self.several = self.given.count, len(self.given.shape) == 2
         if self.count and self.given.overlaps(self.result):
@@ -112,7 +127,10 @@ class Vectors:
                    self.result.address + 8 * i * self.result.ld)
 
     def answer(self, infos):
-        return self.result.array, infos if self.several else infos[0]
+        x = self.out if self.out is not None else self.result.array
+        if self.out is None and self.shape is not None:
+            x = x.reshape(self.shape)
+        return x, Results(infos) if self.several else infos[0]
 
 
 def krylov_options(rtol, atol, maxiter, restart, norm, keep_inactive):
@@ -166,6 +184,8 @@ def _preconditioner(context, M, rows, like, raised):
 
 def ending(report, status, message):
     """The members of KrylovResult, from a C struct that has them."""
+    if status:
+        logger.warning("%s", message)
     return (bool(report.converged), report.iterations, report.residual, report.recurrence,
             report.solve_ms, status, message, bool(report.stagnated), report.replacements,
             report.removed)
@@ -207,10 +227,11 @@ def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, 
         raise ValueError("active: A is a function, which has no mask")
     if isinstance(M, Preconditioner):
         _check_size(M, rows)
-    vectors = Vectors(context, rows, b, x0, out)
+    fields = field_shapes(matrix.grid) if matrix is not None else ()
+    vectors = Vectors(context, rows, b, x0, out, fields)
     given, result = vectors.given, vectors.result
     if vectors.count == 0:
-        return result.array, []
+        return vectors.answer([])
     null = take_nullspace(context, nullspace, rows, options)
 
     raised = []
@@ -251,10 +272,11 @@ def cg(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solu
 
     A   as for ilu0(); or a LinearOperator of SciPy, or a function that takes x and returns A x.
         For cg() A and M are symmetric and positive definite.
-    b   shape (points,), or (points, count) for several systems at once. With a Factor as M, and with
-        a matrix without M, cg() and bicgstab() share reading them among systems. Then x has the same
-        shape, and info is a list with a KrylovResult for each. Each system has its own end, and
-        the bits that it has alone without Eisenstat's form.
+    b   shape (points,), or that of a field on the grid: (nz, ny, nx), in 2D also (ny, nx). Or
+        (points, count) for several systems at once. With a Factor as M, and with a matrix without M,
+        cg() and bicgstab() share reading them among systems. x has the shape of b, and for several
+        systems info is a list with a KrylovResult for each, which is true if one of them is. Each
+        system has its own end, and the bits that it has alone without Eisenstat's form.
     x0  the first guess, in the shape of b; unchanged unless it is `out`. None: zeros
 
     Options, by keyword:

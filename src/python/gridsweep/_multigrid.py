@@ -235,9 +235,12 @@ def multigrid_options(smoother="auto", cycle="V", pre_sweeps=1, post_sweeps=1, t
 def _multigrid(A, grid=None, *, stencil=None, periodic=None, active=None, threads=0, context=None,
                **values):
     options = multigrid_options(**values)
-    context = context_for(context, threads)
-    matrix = Matrix(context, "A", A, with_axes(grid, periodic), stencil, active)
-    return Multigrid(context, matrix, options)
+    place = context_for(context, threads)
+    matrix = Matrix(place, "A", A, with_axes(grid, periodic), stencil, active)
+    made = Multigrid(place, matrix, options)
+    made._recipe = (_multigrid, (A, grid), dict(values, stencil=stencil, periodic=periodic,
+                                                active=active, threads=threads, context=context))
+    return made
 
 
 def multigrid(A: Any, grid: Optional[GridLike] = None, **options: Unpack[MultigridOptions]) -> Multigrid:

@@ -72,6 +72,9 @@ class SolverFactor(TypedDict, total=False):
 
 
 class SolverOptions(_Stopping, SolverFactor, Hierarchy, total=False):
+    shape: Optional[Tuple[int, ...]]
+    verbose: bool
+    progress: bool
     coordinates: Any
     precond: str
     method: str

@@ -41,6 +41,11 @@ except ImportError:
         H = property(lambda self: self._adjoint())
 
 
+def _remade(create, given, options):
+    """What pickle and copy make: created anew from its matrix and its options."""
+    return create(*given, **options)
+
+
 class Preconditioner(Owned, _Operator):
     """An object of the library that applies M^-1, created from a matrix in a context.
 
@@ -51,6 +56,7 @@ class Preconditioner(Owned, _Operator):
     grid: Grid
     stencil: Stencil
     active: Any
+    _recipe: Any = None  # the function that creates it again, and its arguments
     if TYPE_CHECKING:
         shape: Tuple[int, int]
         dtype: np.dtype
@@ -63,12 +69,22 @@ class Preconditioner(Owned, _Operator):
         self._take_mask(matrix.mask)
         super().__init__(np.dtype(dtype), (matrix.rows, matrix.rows))
 
+    def __reduce__(self):
+        if self._recipe is None:
+            raise TypeError("factor: the transposed of another one cannot be copied")
+        return _remade, self._recipe
+
     def _take_mask(self, mask):
         self._mask, self.active = mask, mask and mask.array
 
     def _new_values(self, A, active):
         """The Matrix for a refactor with A, by default with the mask of the first matrix."""
         mask = self._mask if active is None else active
+        if self._recipe is not None:
+            create, given, options = self._recipe
+            given = tuple(A if k == len(given) - 2 else value for k, value in enumerate(given))
+            options = options if active is None else dict(options, active=active)
+            self._recipe = (create, given, options)
         return Matrix(self.context, "A", A, self.grid, self.stencil, mask)
 
     def matvec(self, x: Any) -> Any:

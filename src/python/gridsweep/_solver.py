@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ctypes import byref, pointer
+from ctypes import POINTER, byref, c_double, c_int64, pointer
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Tuple
 
 from . import _types as t
-from ._arrays import Border, Map, Matrix
+from ._arrays import Border, Map, Matrix, field_shapes
 from ._callback import Monitor, function_of, interruptible
 from ._context import Owned, context_for
 from ._errors import choice, known_options, status_of
@@ -16,6 +16,7 @@ from ._krylov import ENDED, Solution, Vectors, ending, krylov_options, take_null
 from ._library import library
 from ._multigrid import multigrid_options
 from ._options import GridLike, Hierarchy, SolverFactor, SolverOptions, names_of
+from ._watch import Bar, Lines
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -41,9 +42,23 @@ class SolveResult(NamedTuple):
     fallback: str      # what the last attempt was, and why it followed; "" if it was the first
     attempts: int
     setup_ms: float    # wall time of the choice and of the preconditioner, or of the last update
+    history: Tuple[float, ...]  # the residual norm after each iteration of all attempts, relative as
+                                # a callback gets it; history[0] is that of the guess
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return not self.converged
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the history over the iterations with matplotlib, into `ax` or a new figure, and
+        returns the axes."""
+        if ax is None:
+            from matplotlib import pyplot
+            ax = pyplot.figure().add_subplot()
+        ax.semilogy(range(len(self.history)), self.history, label=f"{self.precond} with {self.method}")
+        ax.set_xlabel("iteration")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.set_ylabel("relative residual")
+        return ax
 
 
 def _matrix(context, A, grid, stencil, active, coordinates=None):
@@ -71,7 +86,8 @@ class Solver(Owned):
     closed           True after close()
 
     It uses the arrays of A where they lie, and keeps them alive; after a change call update().
-    Threads may share it: their solves take turns. It is freed by close(), at the end of `with`, with
+    Threads may share it: their solves take turns. pickle and copy.deepcopy() create it anew from its
+    matrix and its options. It is freed by close(), at the end of `with`, with
     its last reference, or with its context, whichever comes first. After that a solve raises
     ValueError.
     """
@@ -88,6 +104,7 @@ class Solver(Owned):
     def __init__(self, A: Any, grid: Optional[GridLike] = None, *, rtol: float = 1e-8,
                  **options: Unpack[SolverOptions]):
         known_options("Solver", options, _OPTIONS)
+        self._recipe: Tuple[Any, ...] = (A, grid, rtol, options)
         self._prepare(A, grid, rtol, **options)
         self._start()
 
@@ -96,11 +113,16 @@ class Solver(Owned):
         return (f"<gridsweep.Solver {self.grid} {self.stencil.name}: {self.precond} with "
                 f"{self.method}{state}>")
 
-    def _prepare(self, A, grid, rtol, *, atol=0.0, maxiter=None, restart=30, norm="true",
+    def __reduce__(self):
+        return _rebuilt, (type(self), *self._recipe)
+
+    def _prepare(self, A, grid, rtol, *, shape=None, verbose=False, progress=False, atol=0.0, maxiter=None, restart=30, norm="true",
                  nullspace=None, keep_inactive=False, callback=None, precond="auto", method="auto",
                  stencil=None, periodic=None, active=None, coordinates=None, threads=0,
                  context=None, **more):
         """Checks all arguments, before the set-up begins."""
+        if shape is not None:
+            grid = _grid_of_shape(grid, shape)
         krylov = krylov_options(rtol, atol, maxiter, restart, norm, keep_inactive)
         self._options = options = t.gsw_solver_options(
             precond=choice("precond", precond, t.PRECONDS),
@@ -110,8 +132,9 @@ class Solver(Owned):
             options.multigrid = pointer(multigrid_options(**{"cycle_type": "float32", **hierarchy}))
         if factor:
             options.factor = pointer(factor_options("ilu0", **factor))
-        self._monitor = Monitor(callback, [])
-        if callback is not None:
+        self._shown = [Lines()] * bool(verbose) + [Bar(rtol)] * bool(progress)
+        self._monitor = Monitor(self._told(callback), [])
+        if callback is not None or self._shown:
             krylov.monitor = t.MONITOR_FN(self._monitor)
         self.context = context_for(context, threads)
         matrix = _matrix(self.context, A, with_axes(grid, periodic), stencil, active, coordinates)
@@ -125,6 +148,17 @@ class Solver(Owned):
                 krylov.null_vector = matrix.map.spread(c, self._null.address, self.grid.points)
         self._matrices = [matrix]  # of which the library keeps the addresses
 
+    def _told(self, callback):
+        """The callback, after what is shown."""
+        if not self._shown:
+            return callback
+
+        def tell(*seen):
+            for shown in self._shown:
+                shown.tell(*seen[-2:])
+            return callback is not None and callback(*seen)
+        return tell
+
     def _start(self):
         self._create(self.context, library.gsw_solver_create, library.gsw_solver_destroy,
                      byref(self._matrices[0].struct), byref(self._options))
@@ -134,6 +168,12 @@ class Solver(Owned):
         self.precond, self.method = report.first_precond.decode(), report.first_method.decode()
         self.reason = report.reason.decode()
         return self
+
+    def _history(self, first):
+        """The norms of the last solve; `first`: of a norm of another b."""
+        norms, count = POINTER(c_double)(), c_int64()
+        self.context._check(library.gsw_solver_get_history(self._address(), byref(norms), byref(count)))
+        return tuple(first * norm for norm in norms[:count.value])
 
     def _call_solve(self, c, b, x, report):
         def solve(b, x):
@@ -154,16 +194,22 @@ class Solver(Owned):
                 for b, x in vectors.addresses():
                     self._monitor.system = (len(infos),) if vectors.several else ()
                     report = t.gsw_solver_report()
+                    for shown in self._shown:
+                        shown.begin(self)
                     code = self._call_solve(c, b, x, report)
                     if raised:
                         raise raised.pop()
                     if status_of(code) not in ENDED:
                         self.context._check(code)
+                    border = self._matrices[-1].map
+                    scale = border.scale if isinstance(border, Border) else 1.0
                     infos.append(SolveResult(
                         *ending(report, status_of(code), report.message.decode(errors="replace")),
                         report.precond.decode(), report.method.decode(), report.reason.decode(),
                         report.fallback.decode(errors="replace"), report.attempts,
-                        report.setup_ms))
+                        report.setup_ms, self._history(scale)))
+                    for shown in self._shown:
+                        shown.end(infos[-1])
         return vectors.answer(infos)
 
     def solve(self, b: Any, x0: Any = None, out: Any = None) -> Solution:
@@ -175,7 +221,11 @@ class Solver(Owned):
         OUT_OF_MEMORY, DEVICE).
         """
         self._address()
-        return self._run(Vectors(self.context, self.shape[0], b, x0, out))
+        return self._run(self._vectors(b, x0, out))
+
+    def _vectors(self, b, x0, out):
+        fields = () if self._matrices[0].map else field_shapes(self.grid)
+        return Vectors(self.context, self.shape[0], b, x0, out, fields)
 
     def update(self, A: Any, *, active: Any = None) -> Solver:
         """Takes the values of another matrix on the same grid and stencil, and returns the solver
@@ -201,7 +251,25 @@ class Solver(Owned):
             del self._matrices[:-1]
         self.shape = 2 * (matrix.rows,)
         self.active = matrix.mask and matrix.mask.array
+        given, options = self._recipe[1:3], dict(self._recipe[3])
+        if active is not None:
+            options["active"] = active
+        self._recipe = (A, *given, options)
         return self
+
+
+def _rebuilt(kind, A, grid, rtol, options):
+    """What pickle and copy make: created anew from its matrix and its options."""
+    return kind(A, grid, rtol=rtol, **options)
+
+
+def _grid_of_shape(grid, shape):
+    """The grid of a field's shape, which has the axes in NumPy's order."""
+    if grid is not None:
+        raise ValueError("grid, shape: give one of the two")
+    if not isinstance(shape, (tuple, list)) or not 1 <= len(shape) <= 3:
+        raise TypeError(f"shape: must be (nz, ny, nx) or (ny, nx), not {shape!r}")
+    return Grid(*shape[::-1])
 
 
 # The keywords of Solver() and solve().
@@ -219,13 +287,19 @@ def solve(A: Any, b: Any, x0: Any = None, rtol: float = 1e-8, grid: Optional[Gri
           indices.
           A may have one more row and column, of one number each: the multiplier of a condition on
           the mean of x, where A maps constants to 0. Then x ends with the multiplier.
-    b     shape (points,), or (points, count) for several systems, one after the other. Then x has
-          the same shape, and info is a list with a SolveResult for each.
-    x0    the first guess, in the shape of b; unchanged unless it is `out`. None: zeros
+    b     shape (points,), or that of a field on the grid: (nz, ny, nx), in 2D also (ny, nx). Or
+          (points, count) for several systems, one after the other; a field wins where both fit. x
+          has the shape of b, and for several systems info is a list with a SolveResult for each,
+          which is true if one of them is.
+    x0    the first guess, in the shape of b or (points,); unchanged unless it is `out`. None: zeros
     rtol  the solve stops when ||b - A x|| is at most max(rtol * ||b||, atol)
-    grid  Grid or (nx, ny, nz); None: it is that of `active`, or it is found, as by detect()
+    grid  Grid or (nx, ny, nz); None: it is that of `shape` or `active`, or it is found, as by
+          detect()
 
     Options, by keyword:
+    shape       the grid as the shape of a field: (nz, ny, nx) or (ny, nx)
+    verbose     True: prints the choice, a line an iteration, and how it ended
+    progress    True: a progress bar, of tqdm if it is installed
     periodic    the axes whose ends are neighbours, such as "x" or "xy"; None: they are found. All
                 couplings around the grid take part; incomplete factors and the sweeps in multigrid
                 leave them out
@@ -261,6 +335,6 @@ def solve(A: Any, b: Any, x0: Any = None, rtol: float = 1e-8, grid: Optional[Gri
     known_options("solve", options, ("x0", *_OPTIONS, "out"))
     solver = Solver.__new__(Solver)
     solver._prepare(A, grid, rtol, **options)
-    vectors = Vectors(solver.context, solver.shape[0], b, x0, out)
+    vectors = solver._vectors(b, x0, out)
     with solver._start():
         return solver._run(vectors)

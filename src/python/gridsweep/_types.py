@@ -168,10 +168,16 @@ class gsw_solver_report(_Sized):
                 ("message", c_char * 512)]
 
 
+class gsw_system_report(_Sized):
+    _fields_ = [("size", c_size_t), ("status", c_int64), ("iterations", c_int64),
+                ("converged", c_int), ("residual", c_double)]
+
+
 STRUCTS = (gsw_context_options, gsw_grid, gsw_offset, gsw_stencil, gsw_csr, gsw_stencil_array,
            gsw_matrix, gsw_factor_options, gsw_factor_info, gsw_sptrsv_options,
            gsw_multigrid_options, gsw_multigrid_info, gsw_multigrid_level, gsw_krylov_options,
-           gsw_krylov_result, gsw_solver_options, gsw_solver_report)
+           gsw_krylov_result, gsw_solver_options, gsw_solver_report,
+           gsw_system_report)
 
 _P = POINTER
 _KRYLOV = (c_int, [c_void_p, c_int, c_void_p, c_void_p, _P(gsw_krylov_options), c_void_p, c_void_p,
@@ -258,5 +264,9 @@ PROTOTYPES = {
     "gsw_solver_solve": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, _P(gsw_solver_report)]),
     "gsw_solver_update": (c_int, [c_void_p, c_void_p, _P(gsw_matrix)]),
     "gsw_solver_get_report": (c_int, [c_void_p, _P(gsw_solver_report)]),
+    "gsw_solver_get_history": (c_int, [c_void_p, _P(POINTER(c_double)), _P(c_int64)]),
+    "gsw_solver_create_many": (c_int, [c_void_p, c_int64, _P(gsw_matrix), _P(gsw_solver_options),
+                                       _P(c_void_p)]),
+    "gsw_solver_get_system": (c_int, [c_void_p, c_int64, _P(gsw_system_report)]),
     "gsw_solver_destroy": (None, [c_void_p]),
 }
