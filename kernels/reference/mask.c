@@ -232,9 +232,10 @@ static void extend_points(const gsw_context *context, const gsw_mask_rows *m,
     const int64_t nx = m->n[0], lines = m->n[1] * m->n[2];
 #pragma omp parallel num_threads(context->threads) if (nx * lines > SERIAL_LIMIT)
     {
-        found_rows one, *rows = malloc((size_t)(nx < WIDTH_MOST ? nx : WIDTH_MOST) * sizeof *rows);
+        const int64_t most = nx < WIDTH_MOST ? nx : WIDTH_MOST;
+        found_rows one = {.sum = 0}, *rows = calloc((size_t)most, sizeof *rows);
         found_rows *found = rows != NULL ? rows : &one;
-        const int64_t width = rows == NULL ? 1 : nx < WIDTH_MOST ? nx : WIDTH_MOST;
+        const int64_t width = rows != NULL ? most : 1;
         for (int64_t k = 0; k < width; k++)
             for (int side = 0; side <= SIDES; side++)
                 found[k].own[side].row = -1;
