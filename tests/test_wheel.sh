@@ -1,8 +1,8 @@
 #!/bin/sh
 # test_wheel.sh: the Python package as users install it: a source distribution, a wheel built from it
 # in a folder without the project, and `pip install ./src/python`. Each uses an environment of its
-# own, with nothing else set. It checks the README's example, the hints for type checkers, and
-# auditwheel's tag.
+# own, with nothing else set. It checks the README's example, the hints for type checkers,
+# auditwheel's tag, and the adaptors in the packages that they are for.
 #
 # Usage: test_wheel.sh [OPTION-OF-PIP...], such as --config-settings=cmake.define.GSW_CUDA=OFF.
 # Needs Python with venv, a C compiler, and the packages that pip brings. Exit code: 77 if no package
@@ -57,4 +57,12 @@ try_in from_folder
 
 tools/bin/pip install -q --no-deps away/*.whl
 tools/bin/python -m mypy --ignore-missing-imports --warn-unused-ignores "$root/tests/hints.py"
+
+from_folder/bin/pip install -q pytest fipy py-pde scikit-image pyamg
+from_folder/bin/python -m pytest -q -s -p no:cacheprovider "$root/tests/test_adaptors.py" >adaptors 2>&1 || {
+    cat adaptors
+    exit 1
+}
+grep ' iterations ' adaptors
+! grep -q skipped adaptors
 (cd away && wc -c ./*.whl)

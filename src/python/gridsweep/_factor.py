@@ -127,6 +127,7 @@ class Factor(Preconditioner):
         if self._mate() is not None:
             self._mate()._mate = self._mate = lambda: None
         self._call(library.gsw_factor_refactor, byref(matrix.struct), None, about="A")
+        self._takes(A, active)
         self._take_mask(matrix.mask)
         return self
 

@@ -172,6 +172,7 @@ class Multigrid(Preconditioner):
         self._address()
         matrix = self._new_values(A, active)
         self._call(library.gsw_multigrid_refactor, byref(matrix.struct), about="A")
+        self._takes(A, active)
         self._take_mask(matrix.mask)
         return self
 

@@ -77,14 +77,16 @@ class Preconditioner(Owned, _Operator):
     def _take_mask(self, mask):
         self._mask, self.active = mask, mask and mask.array
 
+    def _takes(self, A, active):
+        """A copy is made of this matrix from now on."""
+        if self._recipe is not None:
+            create, (*given, _, grid), options = self._recipe
+            options = options if active is None else dict(options, active=active)
+            self._recipe = (create, (*given, A, grid), options)
+
     def _new_values(self, A, active):
         """The Matrix for a refactor with A, by default with the mask of the first matrix."""
         mask = self._mask if active is None else active
-        if self._recipe is not None:
-            create, given, options = self._recipe
-            given = tuple(A if k == len(given) - 2 else value for k, value in enumerate(given))
-            options = options if active is None else dict(options, active=active)
-            self._recipe = (create, given, options)
         return Matrix(self.context, "A", A, self.grid, self.stencil, mask)
 
     def matvec(self, x: Any) -> Any:

@@ -1,0 +1,152 @@
+"""gridsweep inside other packages: each test runs the package itself, compares with its own solver, and
+prints gridsweep's iterations. A package that is not installed is skipped; tests/test_adaptors.sh
+installs them."""
+
+import os
+import time
+
+os.environ.setdefault("FIPY_SOLVERS", "scipy")
+
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+
+from gridsweep.adaptors import NotConverged, groundwater  # noqa: E402
+
+
+def timed(call):
+    begin = time.perf_counter()
+    result = call()
+    return result, 1e3 * (time.perf_counter() - begin)
+
+
+def told(package, info, ours, theirs):
+    assert info.iterations > 0 and info.converged
+    print(f"{package}: {info.iterations} iterations of {info.method} with {info.precond}, "
+          f"{ours:.1f} ms, the package's own solver {theirs:.1f} ms")
+
+
+@pytest.mark.parametrize("mesh", ["Grid2D", "PeriodicGrid2D", "Grid3D"])
+def test_fipy(mesh):
+    fipy = pytest.importorskip("fipy")
+    from gridsweep.adaptors.fipy import Solver
+    extents = {"nx": 60, "ny": 50} if "2D" in mesh else {"nx": 20, "ny": 18, "nz": 16}
+    results, times, solver = [], [], Solver()
+    for own in (solver, fipy.LinearLUSolver()):
+        grid = getattr(fipy, mesh)(dx=1.0, dy=1.0, **extents)
+        phi = fipy.CellVariable(mesh=grid, value=np.sin(np.arange(grid.numberOfCells)))
+        if "Periodic" not in mesh:
+            phi.constrain(1.0, grid.facesLeft)
+        source = fipy.CellVariable(mesh=grid, value=np.cos(np.arange(grid.numberOfCells)))
+        eq = fipy.TransientTerm() == fipy.DiffusionTerm(coeff=2.0) + source
+        for step in range(3):
+            _, ms = timed(lambda: eq.solve(var=phi, dt=10.0, solver=own))
+        results.append(np.array(phi.value))
+        times.append(ms)
+    told(f"FiPy, {mesh}", solver.info, *times)
+    assert np.abs(results[0] - results[1]).max() <= 1e-6 * np.abs(results[1]).max()
+
+
+def test_fipy_refuses_several_variables():
+    fipy = pytest.importorskip("fipy")
+    from gridsweep.adaptors.fipy import Solver
+    grid = fipy.Grid1D(nx=20)
+    u, v = (fipy.CellVariable(mesh=grid, hasOld=True, value=0.5) for _ in range(2))
+    eq = ((fipy.TransientTerm(var=u) == fipy.DiffusionTerm(coeff=1.0, var=v))
+          & (fipy.TransientTerm(var=v) == -fipy.DiffusionTerm(coeff=1.0, var=u)))
+    with pytest.raises(ValueError, match="several unknowns"):
+        eq.solve(dt=1.0, solver=Solver())
+
+
+@pytest.mark.parametrize("shape, periodic", [((40, 30), False), ((33, 24), True), ((14, 12, 10), [True, False, True]),
+                                             ((50,), False)])
+def test_py_pde(shape, periodic):
+    pde = pytest.importorskip("pde")
+    from gridsweep.adaptors.pde import solve_poisson_equation
+    grid = pde.CartesianGrid([[0, extent] for extent in shape], shape, periodic=periodic)
+    field = pde.ScalarField(grid, np.random.default_rng(1).random(shape))
+    free = np.all(periodic)  # the mean is open
+    if free:
+        field.data -= field.data.mean()
+    bc = "periodic" if free else "auto_periodic_dirichlet"
+    own, ours = timed(lambda: solve_poisson_equation(field, bc))
+    theirs, ms = timed(lambda: pde.solve_poisson_equation(field, bc))
+    told(f"py-pde, {shape}", solve_poisson_equation.last, ours, ms)
+    difference = own.data - theirs.data
+    difference -= difference.mean() if free else 0
+    assert np.abs(difference).max() <= 1e-5 * np.abs(theirs.data).max()
+
+
+def test_scikit_image():
+    segmentation = pytest.importorskip("skimage.segmentation")
+    from gridsweep.adaptors.skimage import random_walker
+    rng = np.random.default_rng(2)
+    y, x = np.mgrid[:150, :170]
+    truth = (x - 80) ** 2 + (y - 70) ** 2 < 45 ** 2
+    image = truth + 0.2 * rng.standard_normal(truth.shape)
+    seeds = np.zeros(truth.shape, int)
+    seeds[65:75, 75:85], seeds[:8], seeds[120:128, 5:9] = 1, 2, -1
+    own, ours = timed(lambda: random_walker(image, seeds, beta=50, tol=1e-8, return_full_prob=True))
+    theirs, ms = timed(lambda: segmentation.random_walker(image, seeds, beta=50, tol=1e-8, mode="cg_j",
+                                                          return_full_prob=True))
+    told("scikit-image", random_walker.last, ours, ms)
+    assert np.abs(own - theirs).max() <= 1e-5
+    assert np.mean((np.argmax(own, axis=0) == 0) == truth) > 0.95
+    again = segmentation.random_walker(image, seeds, beta=50, mode="cg_j")
+    assert again.shape == seeds.shape  # the package is as it was
+
+
+def test_pyamg():
+    pyamg = pytest.importorskip("pyamg")
+    from gridsweep.adaptors.pyamg import use
+    A = pyamg.gallery.poisson((90, 80), format="csr")
+    b = np.random.default_rng(3).random(A.shape[0])
+    residuals, plain = [], []
+    ml = use(pyamg.smoothed_aggregation_solver(A))
+    x = ml.solve(b, tol=1e-8, accel="cg", residuals=residuals)
+    pyamg.smoothed_aggregation_solver(A).solve(b, tol=1e-8, accel="cg", residuals=plain)
+    calls = ml.levels[0].presmoother.calls
+    print(f"pyamg: {len(residuals) - 1} iterations with {calls} smoothing steps of gridsweep; with its "
+          f"own smoother {len(plain) - 1}")
+    assert np.linalg.norm(b - A @ x) <= 1e-7 * np.linalg.norm(b) and calls >= 2 * (len(residuals) - 1)
+    assert len(residuals) <= len(plain) + 2
+    with pytest.raises(ValueError, match="kind"):
+        use(ml, kind="gauss")
+
+
+def test_groundwater():
+    sparse = pytest.importorskip("scipy.sparse")
+    from scipy.sparse.linalg import spsolve
+    rng = np.random.default_rng(4)
+    shape = layers, rows, columns = 4, 24, 30
+    k = 10 ** rng.normal(0, 1, shape)
+    delr, delc = rng.uniform(50, 150, columns), rng.uniform(40, 90, rows)
+    thickness = rng.uniform(5, 20, shape)
+    idomain = np.ones(shape, int)
+    idomain[:, :6, :9] = 0
+    idomain[1, 15:20, 3:12] = -1
+    fixed = np.zeros(shape, bool)
+    fixed[:, :, -1] = True
+    m = groundwater.model(k, delr, delc, thickness, idomain=idomain, kv=k / 10, fixed=fixed)
+    recharge = np.zeros(shape)
+    recharge[0] = 1e-3 * delc[:, None] * delr
+    heads = np.where(fixed, 25.0, 0.0)
+    (head, info), ours = timed(lambda: m.solve(recharge, heads))
+    b = np.where(fixed, heads, recharge).ravel()
+    own = np.flatnonzero(m.active)
+    wanted, ms = timed(lambda: spsolve(sparse.csc_matrix(m.matrix[own][:, own]), b[own]))
+    told("groundwater", info, ours, ms)
+    assert head.shape == shape and np.all(head[fixed] == 25) and np.all(head[~m.active] == 0)
+    assert np.abs(head.ravel()[own] - wanted).max() <= 1e-6 * np.abs(wanted).max()
+    # the conductance of two cells, from its definition
+    free = ~fixed & m.active
+    i = np.argwhere(free[0, 10, :-1] & free[0, 10, 1:])[0][0]
+    t = k[0, 10, i:i + 2] * thickness[0, 10, i:i + 2]
+    c = 2 * delc[10] * t[0] * t[1] / (t[0] * delr[i + 1] + t[1] * delr[i])
+    at = 10 * columns + i
+    assert np.isclose(m.matrix[at, at + 1], -c, rtol=1e-12) and m.matrix[at, at + 1] == m.matrix[at + 1, at]
+    with pytest.raises(NotConverged, match="after 1 iteration") as caught:
+        m.solve(recharge, heads, maxiter=1)
+    assert not caught.value.info.converged
+    with pytest.raises(ValueError, match="idomain: has shape"):
+        groundwater.model(k, delr, delc, thickness, idomain=idomain[0])
+
