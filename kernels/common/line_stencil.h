@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <gridsweep/grid.h>
+#include "common/csr.h"
 
 /* The offsets whose neighbour lies inside the grid along y and z, for the points of one line
  * (constant y and z). Each row must still check 0 <= x + dx < nx. Distances are in rows; those of
@@ -36,6 +37,33 @@ static inline void gsw_line_stencil_make(const gsw_grid *grid, const gsw_stencil
         line->entry[line->count] = e;
         line->count++;
     }
+}
+
+/* The points of a line from *first on, before *last, have all neighbours of its stencil. */
+static inline void gsw_line_inside(const gsw_line_stencil *line, int64_t nx, int64_t *first,
+                                   int64_t *last) {
+    *first = 0;
+    *last = nx;
+    for (int e = 0; e < line->count; e++) {
+        const int64_t d = line->dx[e];
+        *first = -d > *first ? -d : *first;
+        *last = nx - d < *last ? nx - d : *last;
+    }
+}
+
+/* Whether a row's entries `begin` to `end` are exactly the couplings of such a point, as they are
+ * in most rows: a quick look, without a search. */
+static inline __attribute__((always_inline)) int gsw_line_is_row(const gsw_line_stencil *line,
+                                                                 const gsw_csr *csr, gsw_itype type,
+                                                                 int64_t row, int64_t begin,
+                                                                 int64_t end) {
+    const int64_t from = csr->base + row;
+    int64_t differ = 0;
+    if (end - begin != line->count)
+        return 0;
+    for (int e = 0; e < line->count; e++)
+        differ |= gsw_index_at(csr->columns, type, begin + e) - from - line->distance[e];
+    return differ == 0;
 }
 
 static inline int gsw_inside_line(const gsw_line_stencil *line, int e, int64_t x, int64_t nx) {

@@ -258,17 +258,21 @@ static inline gsw_status validate_rows(gsw_context *context, const gsw_matrix *m
                                        gsw_itype type, int64_t *zeros) {
     const gsw_grid *g = &matrix->grid;
     gsw_line_stencil line;
+    int64_t first, last;
     int64_t row = 0;
     int64_t begin = 0;
     for (int64_t z = 0; z < g->nz; z++)
         for (int64_t y = 0; y < g->ny; y++) {
             gsw_line_stencil_make(g, &matrix->stencil, 0, matrix->stencil.count - 1, y, z, &line);
+            gsw_line_inside(&line, g->nx, &first, &last);
             for (int64_t x = 0; x < g->nx; x++, row++) {
                 int64_t end;
                 if (!gsw_csr_row_end(&matrix->csr, type, row, begin, &end))
                     return gsw_csr_refuse_row(context, &matrix->csr, row, begin);
-                GSW_TRY(validate_columns(context, matrix, &line, type, row, x, &matrix->csr, begin,
-                                         end, zeros));
+                if (x < first || x >= last ||
+                    !gsw_line_is_row(&line, &matrix->csr, type, row, begin, end))
+                    GSW_TRY(validate_columns(context, matrix, &line, type, row, x, &matrix->csr,
+                                             begin, end, zeros));
                 begin = end;
             }
         }

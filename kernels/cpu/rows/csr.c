@@ -67,37 +67,66 @@ static int64_t diagonal(const gsw_matrix *matrix, int64_t first, int64_t count, 
     return -1;
 }
 
-/* Copies one line of a CSR to the arrays. Returns the first row that does not fit, or -1. */
-static int64_t spread_line(const gsw_matrix *matrix, gsw_dtype type, void *const *arrays, int64_t y,
-                           int64_t z) {
+/* Copies a row by a merge of its columns with the stencil of its line. Returns 0 where it does not
+ * fit. */
+static int spread_any_row(const gsw_matrix *matrix, const gsw_line_stencil *line, int64_t row,
+                          int64_t x, int64_t k, int64_t last, gsw_dtype type, void *const *arrays) {
     const gsw_csr *csr = &matrix->csr;
-    const gsw_itype itype = csr->index_type;
+    for (int i = 0; i < line->count; i++) {
+        const int fits =
+            k < last && gsw_inside_line(line, i, x, matrix->grid.nx) &&
+            gsw_index_at(csr->columns, csr->index_type, k) - csr->base == row + line->distance[i];
+        if (arrays[line->entry[i]])
+            gsw_value_put(arrays[line->entry[i]], type, row,
+                          fits ? gsw_value_at(csr->values, csr->value_type, k) : 0);
+        k += fits;
+    }
+    return k == last;
+}
+
+/* Copies one line of a CSR to the arrays. Returns the first row that does not fit, or -1. Types are
+ * constants where most matrices have them. */
+static inline __attribute__((always_inline)) int64_t
+spread_typed(const gsw_matrix *matrix, gsw_itype itype, gsw_dtype value_type, gsw_dtype type,
+             void *const *arrays, int64_t y, int64_t z) {
+    const gsw_csr *csr = &matrix->csr;
     const gsw_grid *g = &matrix->grid;
     gsw_line_stencil line;
+    int64_t inside, outside;
+    void *to[GSW_STENCIL_MAX];
     gsw_line_stencil_make(g, &matrix->stencil, 0, matrix->stencil.count - 1, y, z, &line);
+    gsw_line_inside(&line, g->nx, &inside, &outside);
+    for (int32_t e = 0, i = 0; e < matrix->stencil.count; e++) {
+        const int is_there = i < line.count && line.entry[i] == e;
+        if (is_there)
+            to[i++] = arrays[e];
+        for (int64_t x = 0; x < g->nx && !is_there && arrays[e]; x++)
+            gsw_value_put(arrays[e], type, gsw_grid_row(g, x, y, z), 0);
+    }
     for (int64_t x = 0; x < g->nx; x++) {
         const int64_t row = gsw_grid_row(g, x, y, z);
         const int64_t first = gsw_index_at(csr->row_ptr, itype, row);
         const int64_t last = gsw_index_at(csr->row_ptr, itype, row + 1);
         if (!gsw_csr_pointers_fit(csr, row, first, last))
             return row;
-        int64_t k = first - csr->base;
-        for (int32_t e = 0; e < matrix->stencil.count; e++)
-            if (arrays[e])
-                gsw_value_put(arrays[e], type, row, 0);
-        for (int i = 0; i < line.count && k < last - csr->base; i++) {
-            if (!gsw_inside_line(&line, i, x, g->nx) ||
-                gsw_index_at(csr->columns, itype, k) - csr->base != row + line.distance[i])
-                continue;
-            if (arrays[line.entry[i]])
-                gsw_value_put(arrays[line.entry[i]], type, row,
-                              gsw_value_at(csr->values, csr->value_type, k));
-            k++;
-        }
-        if (k != last - csr->base)
+        const int64_t k = first - csr->base, end = last - csr->base;
+        if (x >= inside && x < outside && gsw_line_is_row(&line, csr, itype, row, k, end)) {
+            for (int i = 0; i < line.count; i++)
+                if (to[i])
+                    gsw_value_put(to[i], type, row, gsw_value_at(csr->values, value_type, k + i));
+        } else if (!spread_any_row(matrix, &line, row, x, k, end, type, arrays)) {
             return row;
+        }
     }
     return -1;
+}
+
+static int64_t spread_line(const gsw_matrix *matrix, gsw_dtype type, void *const *arrays, int64_t y,
+                           int64_t z) {
+    const gsw_csr *csr = &matrix->csr;
+    return csr->index_type == GSW_I32 && csr->value_type == GSW_F64 && type == GSW_F64
+               ? spread_typed(matrix, GSW_I32, GSW_F64, GSW_F64, arrays, y, z)
+               : spread_typed(matrix, csr->index_type, csr->value_type, type, arrays, y, z);
 }
 
 static int64_t copy(int threads, const gsw_matrix *matrix, gsw_dtype type, void *const *arrays) {
