@@ -1212,7 +1212,7 @@ def test_the_options_that_are_named_are_there(A):
               "cycle": "V", "pre_sweeps": 1, "post_sweeps": 1, "theta": 0.25,
               "cycle_type": "float32", "coarsest_points": 50, "active": np.ones((3, 4, 5), bool),
               "keep_inactive": False, "coordinates": None, "periodic": None, "shape": None,
-              "verbose": False, "progress": False}
+              "verbose": False, "progress": False, "callback_type": None}
     for name in ("cg", "bicgstab", "gmres", "ilu0", "ic0", "dilu", "ssor", "jacobi", "triangular",
                  "multigrid", "solve", "Solver"):
         b = (vectors(60),) if name in ("cg", "bicgstab", "gmres", "solve") else ()
@@ -2272,6 +2272,19 @@ def test_copies(copied):
         twin = copied(gs.Solver(A, context=context))
         assert twin.context is not context and twin.context.threads == 2
     assert not twin.closed and not twin.solve(b)[1]
+
+
+@pytest.mark.parametrize("kind", ["pr_norm", "legacy"])
+def test_callbacks_of_scipy(kind):
+    A, b = poisson(12, 11, 7), vectors(924)
+    for solve in (gs.solve, gs.cg, gs.gmres):
+        seen = []
+        x, info = solve(A, b, callback=seen.append, callback_type=kind)
+        assert len(seen) == info.iterations and not info and 0 < seen[-1] <= 1e-8
+    with pytest.raises(ValueError, match="callback_type: 'x' needs x"):
+        gs.solve(A, b, callback=print, callback_type="x")
+    with pytest.raises(ValueError, match="is not one of"):
+        gs.cg(A, b, callback=print, callback_type="norm")
 
 
 def test_solve_many():

@@ -143,6 +143,25 @@ class Callback:
             return Status.STOPPED
 
 
+def told_as(callback, kind):
+    """The callback as a function of (iteration, residual), which it is unless `kind` names one of
+    SciPy's forms."""
+    if kind in (None, "iteration"):
+        return callback
+    if kind == "x":
+        raise ValueError("callback_type: 'x' needs x after each iteration, which the methods do not have "
+                         "before the end; 'pr_norm' gets the residual")
+    if kind not in ("pr_norm", "legacy"):
+        raise ValueError(f"callback_type: {kind!r} is not one of 'iteration', 'pr_norm', 'legacy'")
+    if callback is None:
+        return None
+
+    def tell(*seen):
+        if seen[-2] > 0:  # SciPy does not tell of the guess, and takes no answer
+            callback(seen[-1])
+    return tell
+
+
 class Monitor:
     """The user's callback in the form in which the library calls it. `raised` keeps its exception,
     after which it is not called again. `system` stands before its arguments."""

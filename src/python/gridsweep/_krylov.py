@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _types as t
 from ._arrays import Matrix, adopt, field_shapes, flat, source, target
-from ._callback import Callback, Monitor, function_of, interruptible, made
+from ._callback import Callback, Monitor, function_of, interruptible, made, told_as
 from ._context import context_for, logger
 from ._errors import choice, integer, known_options, real, status_of, text_of
 from ._grid import with_axes
@@ -198,9 +198,10 @@ def _named(function, A, b, x0, options, **own):
 
 
 def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=None,
-           out=None, restart=30, norm="true", nullspace=None, keep_inactive=False, grid=None,
+           callback_type=None, out=None, restart=30, norm="true", nullspace=None, keep_inactive=False, grid=None,
            stencil=None, periodic=None, active=None, threads=0, context=None):
     options = krylov_options(rtol, atol, maxiter, restart, norm, keep_inactive)
+    callback = told_as(callback, callback_type)
     if isinstance(M, Preconditioner):
         if context not in (None, M.context) or threads:
             raise ValueError("context, threads: a solve with M runs in the context of M")
@@ -288,7 +289,10 @@ def cg(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solu
     maxiter     largest number of iterations; None, the default: 10000
     callback    function of (iteration, residual), or for several systems of (system, iteration,
                 residual), that returns True to stop. It must not use the
-                context. An exception in it is raised here. (SciPy's callbacks get x instead.)
+                context. An exception in it is raised here.
+    callback_type
+                "pr_norm" or "legacy": the callback is one for SciPy's gmres, and gets the residual of
+                each iteration from 1 on. Its form "x" is refused
     out         array for x: float64, contiguous, not overlapping b. It is returned. None: a new
                 array. With CUDA it must be given, and x0 is None or the same array.
     norm        "true": ||b - A x|| relative to ||b||; "preconditioned": ||M^-1 (b - A x)||

@@ -36,7 +36,7 @@ class SystemResult(NamedTuple):
 
 # The keywords of solve_many(): nothing is shown or told of an iteration.
 _OPTIONS = tuple(name for name in names_of(SolverOptions, "x0", "rtol", "grid", "out")
-                 if name not in ("callback", "verbose", "progress", "coordinates", "nullspace"))
+                 if name not in ("callback", "callback_type", "verbose", "progress", "coordinates", "nullspace"))
 
 
 def _structs(solver, matrices):

@@ -51,6 +51,7 @@ class _Stopping(_Place, total=False):
     atol: float
     maxiter: Optional[int]
     callback: Optional[Callable[..., Any]]
+    callback_type: Optional[str]
     norm: str
     nullspace: Any
     keep_inactive: bool

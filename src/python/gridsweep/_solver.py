@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Tuple
 
 from . import _types as t
 from ._arrays import Border, Map, Matrix, field_shapes
-from ._callback import Monitor, function_of, interruptible
+from ._callback import Monitor, function_of, interruptible, told_as
 from ._context import Owned, context_for
 from ._errors import choice, known_options, status_of
 from ._factor import factor_options
@@ -117,7 +117,7 @@ class Solver(Owned):
         return _rebuilt, (type(self), *self._recipe)
 
     def _prepare(self, A, grid, rtol, *, shape=None, verbose=False, progress=False, atol=0.0, maxiter=None, restart=30, norm="true",
-                 nullspace=None, keep_inactive=False, callback=None, precond="auto", method="auto",
+                 nullspace=None, keep_inactive=False, callback=None, callback_type=None, precond="auto", method="auto",
                  stencil=None, periodic=None, active=None, coordinates=None, threads=0,
                  context=None, **more):
         """Checks all arguments, before the set-up begins."""
@@ -133,6 +133,7 @@ class Solver(Owned):
         if factor:
             options.factor = pointer(factor_options("ilu0", **factor))
         self._shown = [Lines()] * bool(verbose) + [Bar(rtol)] * bool(progress)
+        callback = told_as(callback, callback_type)
         self._monitor = Monitor(self._told(callback), [])
         if callback is not None or self._shown:
             krylov.monitor = t.MONITOR_FN(self._monitor)
@@ -320,7 +321,7 @@ def solve(A: Any, b: Any, x0: Any = None, rtol: float = 1e-8, grid: Optional[Gri
     atol        default 0
     maxiter     largest number of iterations of all attempts together; None: 10000 for each
     restart     of GMRES: steps before it starts again, default 30
-    norm, nullspace, callback, out  as for cg(). The callback sees the iterations of all attempts
+    norm, nullspace, callback, callback_type, out  as for cg(). The callback sees the iterations of all attempts
     smoother, cycle, pre_sweeps, post_sweeps, theta, cycle_type, coarsest_points
                 for multigrid, as in multigrid(); the cycle_type is float32 by default
     factor_type, pivot_shift, omega
