@@ -227,6 +227,14 @@ static int64_t stage_transposed(const gsw_staging *s, const gsw_tap_set *set,
             int64_t high = gsw_index_at(csr->row_ptr, csr->index_type, row + 1) - csr->base;
             if (low < 0 || high > csr->nonzeros)
                 return row;
+            /* where it is in a row that has all couplings, as most rows have */
+            const int64_t guess = low + tap->source;
+            if (guess < high &&
+                gsw_index_at(csr->columns, csr->index_type, guess) - csr->base == column) {
+                to[tap->slot * LANES + (x - place->x) * pitch] =
+                    gsw_value_at(csr->values, csr->value_type, guess);
+                continue;
+            }
             while (low < high) {
                 const int64_t middle = low + (high - low) / 2;
                 const int64_t found =
