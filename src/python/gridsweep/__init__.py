@@ -1,38 +1,30 @@
 """gridsweep: solves sparse linear systems on regular grids, with exact triangular solves.
 
 The rows of a matrix are grid points in natural order, x fastest. The package finds the grid and the
-stencil, and chooses the preconditioner and the method:
+stencil, and chooses the preconditioner and the method. A map of it:
 
-    x, info = solve(A, b)
+    x, info = solve(A, b)                       # b a vector, a field (nz, ny, nx), or columns
     if info: ...                                # it did not converge, and info.message says why
-
     info.plot()                                 # its convergence, with matplotlib
-
+    solver = Solver(A)                          # for many b, or values that change: solver.solve(b),
+                                                # solver.update(A)
     xs, infos = solve_many([A1, A2], bs)        # many small systems of one grid
-    solver = Solver(A)                          # for many b, or values that change
-    x, info = solver.solve(b)
-    solver.update(A)
 
-You can also combine preconditioners and methods yourself:
+    x, info = solve(A, b, active=mask)          # some points alone take part, or have rows
+    x, info = solve(A, b, coordinates=xyz)      # rows in another order
+    e = embed(A, mask)                          # the same for all else: e.matrix, e.active
 
-    x, info = cg(A, b, M=multigrid(A))          # or M=ic0(A): A symmetric positive definite
-    x, info = bicgstab(A, b, M=ilu0(A))         # other A
+    x, info = cg(A, b, M=multigrid(A))          # your own choice: cg, bicgstab, gmres, richardson
+    x, info = bicgstab(A, b, M=ilu0(A))         # with multigrid, ilu0, ic0, dilu, ssor, jacobi
     x, info = scipy.sparse.linalg.gmres(A, b, M=ilu0(A))
-
-Where A has rows for the active points of a grid alone, or numbers them otherwise:
-
-    x, info = solve(A, b, active=mask)
-    x, info = solve(A, b, coordinates=xyz)
-    e = embed(A, mask)                          # for all else: e.matrix, e.active, e.spread(b)
-
-Other tasks:
 
     y = sptrsv(A, b, lower=True)                # one triangular solve, A used once
     factor = triangular(A, lower=True)          # many triangular solves with one A
     smooth(A, factor, b, x, sweeps=2)           # two steps x = x + M^-1 (b - A x)
+    grid, stencil = detect(A)                   # what solve() finds
 
-This package calls the C library libgridsweep through ctypes; pip builds the library with the
-package. The environment variable GRIDSWEEP_LIBRARY can name another library file.
+gridsweep.adaptors puts it into FiPy, py-pde, scikit-image, pyamg and groundwater models. Context("cuda")
+works on a GPU. The C library libgridsweep comes with the package; GRIDSWEEP_LIBRARY names another one.
 """
 
 from ._arrays import detect
