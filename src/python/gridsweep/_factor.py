@@ -52,7 +52,8 @@ class Factor(Preconditioner):
     closed        True after close()
 
     With SciPy it is a scipy.sparse.linalg.LinearOperator. It keeps nothing of the matrix. Threads
-    may share it: their solves take turns. It is freed by close(), at the end of `with`, with its
+    may share it: their solves take turns. pickle and copy.deepcopy() create it anew from A, to which it
+    refers. It is freed by close(), at the end of `with`, with its
     last reference, or with its context, whichever comes first. After that a solve raises ValueError.
     """
 

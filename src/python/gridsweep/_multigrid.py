@@ -91,7 +91,8 @@ class Multigrid(Preconditioner):
     closed         True after close()
 
     With SciPy it is a scipy.sparse.linalg.LinearOperator. It keeps a copy of the matrix. Threads may
-    share it: their cycles take turns. It is freed by close(), at the end of `with`, with its last
+    share it: their cycles take turns. pickle and copy.deepcopy() create it anew from A, to which it
+    refers. It is freed by close(), at the end of `with`, with its last
     reference, or with its context, whichever comes first. After that a solve raises ValueError.
     """
 
