@@ -51,10 +51,10 @@ class Factor(Preconditioner):
     T, H          the factor of M^T, as from transposed()
     closed        True after close()
 
-    With SciPy it is a scipy.sparse.linalg.LinearOperator. It keeps nothing of the matrix. Threads
-    may share it: their solves take turns. pickle and copy.deepcopy() create it anew from A, to which it
-    refers. It is freed by close(), at the end of `with`, with its
-    last reference, or with its context, whichever comes first. After that a solve raises ValueError.
+    With SciPy it is a scipy.sparse.linalg.LinearOperator. Of the matrix it keeps a reference to A, from
+    which pickle and copy.deepcopy() create it anew; a solve does not read it. Threads may share it:
+    their solves take turns. It is freed by close(), at the end of `with`, with its last reference, or
+    with its context, whichever comes first. After that a solve raises ValueError.
     """
 
     kind: str

@@ -92,7 +92,7 @@ class Multigrid(Preconditioner):
 
     With SciPy it is a scipy.sparse.linalg.LinearOperator. It keeps a copy of the matrix. Threads may
     share it: their cycles take turns. pickle and copy.deepcopy() create it anew from A, to which it
-    refers. It is freed by close(), at the end of `with`, with its last
+    keeps a reference. It is freed by close(), at the end of `with`, with its last
     reference, or with its context, whichever comes first. After that a solve raises ValueError.
     """
 
