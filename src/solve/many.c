@@ -167,10 +167,12 @@ static gsw_status open_contexts(gsw_many *many) {
     return GSW_SUCCESS;
 }
 
-/* On a device. What cannot be stacked has solvers. */
+/* On a device. What cannot be stacked has solvers: there is one null vector, and one norm, for each
+ * system. */
 static gsw_status open_stack(gsw_many *many, const gsw_matrix *matrices) {
     gsw_context *context = many->context;
     if (context->backend != GSW_BACKEND_CUDA || many->count == 1 ||
+        many->krylov.nullspace != GSW_NULLSPACE_NONE || many->krylov.norm != GSW_NORM_TRUE ||
         !gsw_stack_takes(matrices, many->count))
         return GSW_SUCCESS;
     const gsw_quiet quiet = gsw_quiet_begin(context);
