@@ -427,8 +427,8 @@ GSW_HD void gsw_seam_add_weights(const gsw_seam_level *l, const int64_t row[3], 
         for (int after = 0; after < 2; after++) {
             int64_t to = coarse[a] + after;
             if (to == l->m[a]) {
-                around |= 1 << a;
-                outside |= (l->periodic >> a & 1) ? 0 : 1 << a;
+                around |= (l->periodic >> a & 1) << a;
+                outside |= !(l->periodic >> a & 1) << a;
                 to = 0;
             }
             to -= row[a];
@@ -441,13 +441,15 @@ GSW_HD void gsw_seam_add_weights(const gsw_seam_level *l, const int64_t row[3], 
     const int64_t k = around & class_ ? gsw_seam_row(&l->across, at) : 0;
     int subset = 0;
     do {
-        const double weight =
-            class_ == 0       ? 1
-            : subset & around ? l->weights_across[0][subset * l->across.count + k]
-                              : gsw_value_at(l->weights[0][l->weight[class_][subset]], l->type, i);
-        if (!(subset & outside) && (!across || subset & around))
+        if (!(subset & outside) && (!across || subset & around)) {
+            const double weight =
+                class_ == 0 ? 1
+                : subset & around
+                    ? l->weights_across[0][subset * l->across.count + k]
+                    : gsw_value_at(l->weights[0][l->weight[class_][subset]], l->type, i);
             sum[part[0][subset & 1] + part[1][subset >> 1 & 1] + part[2][subset >> 2]] +=
                 c * weight;
+        }
         subset = (subset - class_) & class_; /* the next subset */
     } while (subset != 0);
 }
