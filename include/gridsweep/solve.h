@@ -169,8 +169,8 @@ gsw_status gsw_solve(gsw_context *context, const gsw_matrix *matrix,
 /* MANY SYSTEMS of one grid, stencil and format, each with its own values, in one call. On a CPU
  * each thread solves one at a time. On a device they lie one after the other as a single system, so
  * that each kernel works on all of them; each converges by itself to its own tolerance, and one
- * that does not is solved again alone. Where a matrix has a mask or a periodic
- * grid, or the options name a null space or another norm, the systems follow each other. */
+ * that does not is solved again alone. Where a matrix has a mask or a periodic grid, or the options
+ * name a null space or another norm, the systems follow each other. */
 
 /* A solver for `count` systems: matrices[k] is that of system k, and the rest as for
  * gsw_solver_create(). Options hold for each system. There is no monitor. gsw_solver_solve() takes

@@ -4,13 +4,13 @@
 
 #include <gridsweep/factor.h>
 #include <gridsweep/multigrid.h>
+#include "box_rows.h"
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
 #include "geometry/multigrid.h"
 #include "geometry/seam_level.h"
 #include "geometry/squeeze.h"
-#include "box_rows.h"
 #include "domain/lakes.h"
 #include "domain/masked.h"
 #include "space/partition.h"

@@ -7,7 +7,6 @@
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
-#include "common/arrays.h"
 #include "core/reserve.h"
 #include "core/sums.h"
 #include "krylov/krylov_method.h"

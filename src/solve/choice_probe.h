@@ -4,8 +4,6 @@
 
 #include <gridsweep/preconditioner.h>
 #include <gridsweep/operator.h>
-#include "contract/multigrid_ops.h"
-#include "domain/wrapped.h"
 
 /* An error e of the guess 0, in the backend's memory. */
 typedef struct gsw_probe {

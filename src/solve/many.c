@@ -104,16 +104,18 @@ static gsw_status for_each(const call *c, gsw_status (*one)(const call *c, int64
 
 /* ---- creation ---- */
 
+static int is_alike(const gsw_matrix *a, const gsw_matrix *b) {
+    return gsw_grid_is_same(&a->grid, &b->grid) && gsw_stencil_is_same(&a->stencil, &b->stencil) &&
+           a->format == b->format;
+}
+
 static gsw_status check(gsw_context *context, int64_t count, const gsw_matrix *matrices) {
     GSW_REQUIRE(context, count >= 1, "count is %lld; it must be at least 1", (long long)count);
     GSW_REQUIRE(context, matrices != NULL, "matrices is NULL");
     for (int64_t k = 0; k < count; k++) {
         const gsw_matrix *m = &matrices[k];
         GSW_TRY(gsw_matrix_check_anywhere(context, m));
-        GSW_REQUIRE(context,
-                    gsw_grid_is_same(&m->grid, &matrices[0].grid) &&
-                        gsw_stencil_is_same(&m->stencil, &matrices[0].stencil) &&
-                        m->format == matrices[0].format,
+        GSW_REQUIRE(context, is_alike(m, &matrices[0]),
                     "matrices: number %lld has another grid, stencil or format than the first one",
                     (long long)k);
         GSW_REQUIRE(context, m->partition == NULL, "matrices: number %lld is on a partition",
@@ -239,11 +241,7 @@ static void close_many(gsw_many *many) {
 static gsw_status update_many(gsw_many *many, const gsw_matrix *matrices) {
     const double begin = gsw_seconds_now();
     GSW_TRY(check(many->context, many->count, matrices));
-    const system_state *first = &many->systems[0];
-    GSW_REQUIRE(many->context,
-                gsw_grid_is_same(&matrices[0].grid, &first->matrix.grid) &&
-                    gsw_stencil_is_same(&matrices[0].stencil, &first->matrix.stencil) &&
-                    matrices[0].format == first->matrix.format,
+    GSW_REQUIRE(many->context, is_alike(&matrices[0], &many->systems[0].matrix),
                 "matrices: their grid, stencil or format is not the solver's");
     many->usable = 0;
     take_matrices(many, matrices);

@@ -533,9 +533,8 @@ static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
     return resolve(*made, options);
 }
 
-/* Creates a solver of a matrix that has been checked. */
-static gsw_status create(gsw_context *context, const gsw_matrix *matrix,
-                         const gsw_solver_options *options, int64_t planes, gsw_solver **solver) {
+gsw_status gsw_solver_create_stacked(gsw_context *context, const gsw_matrix *matrix, int64_t planes,
+                                     const gsw_solver_options *options, gsw_solver **solver) {
     gsw_solver *made = NULL;
     gsw_status status = gsw_matrix_agree(matrix, begin(context, matrix, options, &made));
     if (status != GSW_SUCCESS || made == NULL)
@@ -554,11 +553,6 @@ fail:
     return status;
 }
 
-gsw_status gsw_solver_create_stacked(gsw_context *context, const gsw_matrix *matrix, int64_t planes,
-                                     const gsw_solver_options *options, gsw_solver **solver) {
-    return create(context, matrix, options, planes, solver);
-}
-
 gsw_status gsw_solver_create(gsw_context *context, const gsw_matrix *matrix,
                              const gsw_solver_options *options, gsw_solver **solver) {
     GSW_REQUIRE(context, solver != NULL, "solver is NULL");
@@ -570,7 +564,7 @@ gsw_status gsw_solver_create(gsw_context *context, const gsw_matrix *matrix,
                         "solver: the context belongs to several processes, but the matrix is on no "
                         "partition (partition.h)");
     GSW_TRY(gsw_matrix_check_anywhere(context, matrix));
-    return create(context, matrix, options, 0, solver);
+    return gsw_solver_create_stacked(context, matrix, 0, options, solver);
 }
 
 /* Whether a matrix that was taken without a look has what a look finds: the survey of a hierarchy's
@@ -609,8 +603,7 @@ gsw_status gsw_solver_update(gsw_context *context, gsw_solver *solver, const gsw
     GSW_REQUIRE(context, solver->context == context, "solver belongs to another context");
     GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
     GSW_REQUIRE(context, solver->many == NULL,
-                "solver has many systems: see "
-                "gsw_solver_update_many()");
+                "solver has many systems: see gsw_solver_update_many()");
     GSW_TRY(gsw_matrix_check_anywhere(context, matrix));
     GSW_REQUIRE(context, matrix->partition == solver->matrix.partition,
                 "matrix is not on the partition of the solver's first matrix");

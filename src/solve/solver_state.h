@@ -81,8 +81,9 @@ struct gsw_solver {
     gsw_solver_report report;
 };
 
-/* gsw_solver_create() for grids of `planes` planes each that nothing couples, one after the other
- * along z, without a look for fixed points and null spaces. On one process. */
+/* gsw_solver_create() of a matrix that has been checked. `planes`: of each grid, where grids that
+ * nothing couples follow each other along z; then without a look for fixed points and null spaces,
+ * and on one process. 0: there is one grid. */
 gsw_status gsw_solver_create_stacked(gsw_context *context, const gsw_matrix *matrix, int64_t planes,
                                      const gsw_solver_options *options, gsw_solver **solver);
 
