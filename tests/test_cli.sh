@@ -429,6 +429,24 @@ for file in mask.mtx "wide.mtx line.mtx" line.npy; do
     # shellcheck disable=SC2086 # words
     expect 3 "other coordinates" solve ${file#* } --coordinates ${file% *}
 done
+
+# A closed line of four points, with a row and a column for the mean.
+printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '5 5 11' '1 1 1' '2 1 -1' '2 2 2' \
+    '3 2 -1' '3 3 2' '4 3 -1' '4 4 1' '5 1 1' '5 2 1' '5 3 1' '5 4 1' >border.mtx
+printf '%s\n' "$array" '5 1' 2 2 4 4 12 >whole.mtx
+printf '%s\n' "$array" '5 1' 9 9 9 9 9 >guess.mtx
+printf '%s\n' 2 4 5 3 >wanted
+expect 0 "a row for the mean" solve border.mtx --rhs whole.mtx --x0 guess.mtx --out other.mtx --json mask.json
+says out '^grid  *4 x 1 x 1$' '^rows  *5$' '^nonzeros  *18$' '^converged in'
+keys mask.json 'rows 5,'
+solved other.mtx wanted
+expect 0 "the grid inside" detect border.mtx
+says out '^grid 4 1 1$'
+expect 3 "a row for the mean in a sweep" sptrsv border.mtx --part lower
+says err "border.mtx has a row for the mean, which only 'solve' and 'detect' take"
+sed 's/^1 1 1$/1 1 2/' border.mtx >held.mtx
+expect 3 "a value that is held" solve held.mtx
+says err '^gridsweep solve: the last row is coupled to all others, and is no condition on the mean'
 printf '%s\n' "$array" '4 4' 1 2 3 4 1 2 3 4 1 2 3 4 1 2 3 4 >bad.mtx
 expect 3 "four axes" solve turned.mtx --coordinates bad.mtx
 says err 'bad.mtx: its shape must be (4, 2) or (4, 3): the matrix has 4 rows'

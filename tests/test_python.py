@@ -1278,8 +1278,22 @@ def test_a_row_for_the_mean(base):
     again = sp.bmat([[5 * A, one], [one.T, 0.5 * np.eye(1)]])
     assert not info and np.linalg.norm(b - again @ x) <= 1e-8 * np.linalg.norm(b)
     other = sp.csr_matrix(sp.bmat([[A + sp.eye(48 * 37), one], [one.T, None]]))
-    with pytest.raises(ValueError, match="^A: its last row is coupled to all others, and is no cond"):
+    with pytest.raises(gs.GridsweepError, match="^A: the last row is coupled to all others, and is no"):
         gs.solve(other, b)
+
+
+def test_a_row_for_the_mean_with_volumes():
+    """Cells of different sizes: the condition is on the mean over the volume."""
+    rng = np.random.default_rng(3)
+    def line(n):
+        w = 1 / rng.uniform(1, 2, n - 1)
+        return sp.diags([-w, np.r_[0, w] + np.r_[w, 0], -w], [-1, 0, 1])
+    A, volume = sp.kronsum(line(41), line(33)), rng.uniform(1, 3, (41 * 33, 1))
+    full = sp.csr_matrix(sp.bmat([[A, volume], [volume.T, None]]))
+    b = vectors(full.shape[0])
+    x, info = gs.Solver(full).solve(b)
+    assert not info and info.iterations <= 12
+    assert info.residual == pytest.approx(np.linalg.norm(b - full @ x) / np.linalg.norm(b), rel=1e-3)
 
 
 def torus(nx, ny, periodic, shift=0.01):

@@ -1,5 +1,5 @@
-/* gridsweep/embed.h: matrices that have rows for the active points of a grid alone, or rows in
- * another order.
+/* gridsweep/embed.h: matrices that have rows for the active points of a grid alone, rows in another
+ * order, or one more row for the mean.
  *
  * A gsw_embedding says at which point of a grid each row is. It is made once, from a mask or from
  * the coordinates of the rows. With it gsw_matrix_from_active() makes a matrix of all points, which
@@ -99,6 +99,54 @@ gsw_status gsw_embedding_spread(gsw_context *context, const gsw_embedding *embed
 GSW_API
 gsw_status gsw_embedding_collect(gsw_context *context, const gsw_embedding *embedding,
                                  gsw_dtype type, const void *points, void *rows);
+
+/* A ROW FOR THE MEAN. Some codes fix the mean of x by one more row and column, which couple all
+ * points with a multiplier:
+ *
+ *   [A  c] [x]   [b]
+ *   [r' d] [m] = [e]       the rows and the columns of A add up to 0
+ *
+ * A border takes these off. A is a matrix of the grid, and its system is solved by itself:
+ *
+ *   gsw_border_create(context, &csr, &inner, &border);
+ *   gsw_matrix_fit(context, &inner, NULL, NULL, &matrix, &copy);
+ *   gsw_border_right_side(context, border, b, b_points, NULL);
+ *   gsw_solve(context, &matrix, NULL, b_points, x, NULL);
+ *   gsw_border_solution(context, border, b, x);
+ *
+ * b and x have points + 1 values here, b_points one per point. For another matrix create another
+ * border. */
+typedef struct gsw_border gsw_border;
+
+/* Takes the last row and column off a CSR on the host, of any base, whose columns ascend. They are
+ * a border where the last row has an entry for each other row, and each other row one for the last
+ * column; a last row with a diagonal must have more than 128 entries. Its numbers may differ, such
+ * as the volumes of cells. *inner is A, a new CSR on the host: free it with gsw_csr_free(). Where
+ * there is no border, *border is NULL and *inner {0}, as on failure. The border keeps three vectors
+ * of fp64 in the context's memory. Bytes moved: the CSR three times.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, OVERFLOW, DEVICE; NOT_A_GRID where there is a border,
+ * but a row or a column of A does not add up to 0 (to 10 roundings of fp64), or the border does. */
+GSW_API
+gsw_status gsw_border_create(gsw_context *context, const gsw_csr *csr, gsw_csr *inner,
+                             gsw_border **border);
+
+/* Frees a border. NULL is allowed. */
+GSW_API
+void gsw_border_destroy(gsw_border *border);
+
+/* right_side: inner = b - m c, the right-hand side of A, where m is the sum of b over that of c.
+ * *share = ||inner|| / ||b||, 1 for b = 0: a residual of A's system relative to ||inner|| is so
+ * many times that of the whole one relative to ||b||. `share` may be NULL; else the call waits for
+ * the stream, as it does for m. solution: x holds the solution of A's system in its first values.
+ * It is moved by the constant that the last equation asks for, and gets m as its last value. b is
+ * that of right_side. All vectors are fp64 in the context's memory, and share no value. Bytes
+ * moved: 6 and 6 vectors. Errors: INVALID_ARGUMENT, DEVICE. */
+GSW_API
+gsw_status gsw_border_right_side(gsw_context *context, const gsw_border *border, const void *b,
+                                 void *inner, double *share);
+GSW_API
+gsw_status gsw_border_solution(gsw_context *context, const gsw_border *border, const void *b,
+                               void *x);
 
 #ifdef __cplusplus
 }

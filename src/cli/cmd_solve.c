@@ -120,11 +120,12 @@ static double solver_setup_ms(const gsw_solver *solver) {
 /* A gsw_monitor_fn; `user` is the cli_solve. The history has the time of the iterations alone. */
 static int watch(void *user, int64_t iteration, double residual) {
     cli_solve *job = user;
-    (void)cli_progress_monitor(&job->progress, iteration, residual);
+    (void)cli_progress_monitor(&job->progress, iteration, residual * job->input.share);
     if (job->history.entries != NULL) {
         const double ms = cli_now_ms() - job->begin_ms;
         const double made_ms = solver_setup_ms(job->solver) - job->before_ms;
-        cli_history_add(&job->history, (cli_history_entry){iteration, residual, ms - made_ms});
+        cli_history_add(&job->history,
+                        (cli_history_entry){iteration, residual * job->input.share, ms - made_ms});
     }
     return 0;
 }
@@ -198,6 +199,8 @@ static int iterate(const cli_options *options, cli_solve *job) {
     cli_progress_finish(&job->progress);
     (void)gsw_solver_get_report(job->solver, &job->report);
     (void)gsw_solver_get_choice(job->solver, &job->choice);
+    job->report.residual *= job->input.share;
+    job->report.recurrence *= job->input.share;
     if (job->report.fallback[0] != '\0')
         cli_field(options, "fallback", "%s", job->report.fallback);
     if (strcmp(before, job->report.precond) != 0)
@@ -250,7 +253,7 @@ static int run(const cli_options *options, cli_solve *job) {
 
 int cmd_solve(const cli_options *given) {
     cli_options options = *given;
-    cli_solve job = {0};
+    cli_solve job = {.input.share = 1};
     if (!cli_given(given, OPT_SOLVE_METHOD))
         options.method = CLI_METHOD_AUTO;
     if (options.precond < 0)

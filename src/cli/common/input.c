@@ -260,6 +260,33 @@ static int embed(const cli_options *options, gsw_context *context, const gsw_gri
     return code;
 }
 
+/* Takes a row and a column for the mean off the matrix. The status is that of the library. */
+static gsw_status take_border(gsw_context *context, cli_input *input) {
+    gsw_csr inner;
+    const gsw_status status = gsw_border_create(context, &input->csr, &inner, &input->border);
+    if (input->border == NULL)
+        return status;
+    input->context = context;
+    input->nonzeros = input->csr.nonzeros;
+    gsw_csr_free(&input->csr);
+    input->csr = inner;
+    return status;
+}
+
+/* The right-hand side of what is left, in place of that of all rows, which is kept. */
+static int take_border_off(const cli_options *options, gsw_context *context, cli_input *input,
+                           double **b) {
+    if (input->border == NULL)
+        return CLI_OK;
+    input->border_b = *b;
+    *b = malloc(input->vector_bytes);
+    if (*b == NULL)
+        return cli_error(options, "out of memory for the right-hand side");
+    const gsw_status status =
+        gsw_border_right_side(context, input->border, input->border_b, *b, &input->share);
+    return cli_status(options, context, status, CLI_FROM_FILE);
+}
+
 /* Replaces a vector of the rows by one of the points. */
 static int spread(const cli_options *options, gsw_context *context, const cli_input *input,
                   double **vector) {
@@ -278,6 +305,10 @@ static int spread(const cli_options *options, gsw_context *context, const cli_in
 }
 
 int cli_collect(const cli_options *options, const cli_input *input, double *x) {
+    if (input->border != NULL)
+        return cli_status(options, input->context,
+                          gsw_border_solution(input->context, input->border, input->border_b, x),
+                          CLI_FROM_FILE);
     if (input->embedding == NULL)
         return CLI_OK;
     double *points = malloc(input->vector_bytes);
@@ -291,12 +322,11 @@ int cli_collect(const cli_options *options, const cli_input *input, double *x) {
 }
 
 int cli_refuse_embedding(const cli_options *options, const cli_input *input) {
-    return input->embedding == NULL
-               ? CLI_OK
-               : cli_error(options,
-                           "%s has rows for the active points of --mask alone, which only 'solve' "
-                           "and 'detect' take",
-                           options->file);
+    if (input->embedding == NULL && input->border == NULL)
+        return CLI_OK;
+    return cli_error(options, "%s has %s, which only 'solve' and 'detect' take", options->file,
+                     input->border != NULL ? "a row for the mean"
+                                           : "rows for the active points of --mask alone");
 }
 
 /* The bit set of axes such as "xy". Returns 0 where the text is something else. */
@@ -328,6 +358,10 @@ static int load_file(const cli_options *options, gsw_context *context, const cli
     if (code != CLI_OK)
         return code;
     const int64_t rows = input->csr.rows;
+    if (options->coordinates == NULL && options->mask == NULL)
+        status = take_border(context, input);
+    if (status != GSW_SUCCESS)
+        return cli_status(options, context, status, CLI_FROM_FILE);
     if (options->coordinates != NULL ||
         (mask->active != NULL && mask->count != rows && mask->active_count == rows))
         code = embed(options, context, given, mask, input, &status);
@@ -376,7 +410,7 @@ static int take_mask(const cli_options *options, const cli_mask *mask, cli_input
 
 int cli_load(const cli_options *options, gsw_context *context, cli_input *input) {
     cli_mask mask = {0};
-    *input = (cli_input){0};
+    *input = (cli_input){.share = 1};
     int code = check_sources(options);
     if (code == CLI_OK && options->mask != NULL)
         code = cli_read_mask(options, context, &mask);
@@ -387,7 +421,7 @@ int cli_load(const cli_options *options, gsw_context *context, cli_input *input)
     const gsw_grid *grid = &input->matrix.grid;
     const int64_t points = grid->nx * grid->ny * grid->nz;
     if (input->embedding == NULL)
-        input->rows = points;
+        input->rows = points + (input->border != NULL);
     if (options->problem == NULL)
         input->active_points = input->rows;
     if (code == CLI_OK && options->mask != NULL && input->embedding == NULL)
@@ -396,8 +430,9 @@ int cli_load(const cli_options *options, gsw_context *context, cli_input *input)
         cli_input_free(input);
         return code;
     }
-    input->nonzeros = input->embedding != NULL ? input->csr.nonzeros
-                                               : cli_count_entries(&input->matrix, GSW_FULL);
+    if (input->border == NULL)
+        input->nonzeros = input->embedding != NULL ? input->csr.nonzeros
+                                                   : cli_count_entries(&input->matrix, GSW_FULL);
     input->vector_bytes = (size_t)points * sizeof(double);
     return CLI_OK;
 }
@@ -406,6 +441,8 @@ void cli_input_free(cli_input *input) {
     if (input->embedding != NULL)
         gsw_matrix_release(input->context, &input->matrix);
     gsw_embedding_destroy(input->embedding);
+    gsw_border_destroy(input->border);
+    free(input->border_b);
     gsw_problem_destroy(input->problem);
     gsw_csr_free(&input->csr);
     free(input->active);
@@ -542,7 +579,7 @@ int cli_load_guess(const cli_options *options, gsw_context *context, const cli_i
                    double **x) {
     if (options->x0 != NULL)
         return read_vector(options, context, options->x0, input, x);
-    *x = calloc(1, input->vector_bytes);
+    *x = calloc(1, input->vector_bytes + sizeof **x);
     if (*x != NULL)
         return CLI_OK;
     return cli_error(options, "out of memory for the solution");
@@ -557,8 +594,9 @@ static bool parse_seed(const char *text, uint64_t *seed) {
     return *end == '\0' && errno == 0;
 }
 
-int cli_load_rhs(const cli_options *options, gsw_context *context, const cli_input *input,
-                 double **b) {
+/* On all points; with a value more where there is a border. */
+static int make_rhs(const cli_options *options, gsw_context *context, const cli_input *input,
+                    double **b) {
     const char *rhs = options->rhs != NULL ? options->rhs : "ones";
     if (cli_rhs_is_file(rhs))
         return read_vector(options, context, rhs, input, b);
@@ -567,7 +605,7 @@ int cli_load_rhs(const cli_options *options, gsw_context *context, const cli_inp
     if (random && !parse_seed(rhs + strlen(random_prefix), &seed))
         return cli_usage(options, "--rhs random:SEED needs a seed that is a number, not '%s'",
                          rhs + strlen(random_prefix));
-    *b = malloc(input->vector_bytes);
+    *b = malloc(input->vector_bytes + sizeof **b);
     if (*b == NULL)
         return cli_error(options, "out of memory for the right-hand side");
     if (random)
@@ -575,4 +613,9 @@ int cli_load_rhs(const cli_options *options, gsw_context *context, const cli_inp
     for (int64_t i = 0; !random && i < input->rows; i++)
         (*b)[i] = 1;
     return spread(options, context, input, b);
+}
+
+int cli_load_rhs(const cli_options *options, gsw_context *context, cli_input *input, double **b) {
+    const int code = make_rhs(options, context, input, b);
+    return code == CLI_OK ? take_border_off(options, context, input, b) : code;
 }

@@ -12,7 +12,10 @@ typedef struct cli_input {
     gsw_matrix matrix;
     uint8_t *active;          /* the values of --mask, or NULL */
     gsw_embedding *embedding; /* where the rows of `csr` are; NULL: at all points, in order */
-    gsw_context *context;     /* of that */
+    gsw_border *border;       /* a row and a column for the mean, taken off `csr`, or NULL */
+    double *border_b;         /* the right-hand side with a value for that row */
+    double share;             /* its residuals per relative residual of `csr`; 1 without a border */
+    gsw_context *context;     /* of the embedding and the border */
     int64_t rows, nonzeros;   /* of the matrix that was given */
     int64_t active_points;    /* all of them without a mask */
     size_t vector_bytes;      /* of a vector of all points in fp64 */
@@ -39,17 +42,18 @@ void cli_input_free(cli_input *input);
 /* Refuses a matrix whose rows are not all points, in order. Returns an exit code. */
 int cli_refuse_embedding(const cli_options *options, const cli_input *input);
 
-/* Moves a vector of all points to the beginning of x, as one of the rows. Returns an exit code. */
+/* Makes x, a vector of all points with room for one value more, the solution of the rows. Returns
+ * an exit code. */
 int cli_collect(const cli_options *options, const cli_input *input, double *x);
 
 /* Whether a value of --rhs (may be NULL) names a file. */
 bool cli_rhs_is_file(const char *rhs);
 
 /* Makes the right-hand side that --rhs asks for, on all points; free() it. Returns an exit code. */
-int cli_load_rhs(const cli_options *options, gsw_context *context, const cli_input *input,
-                 double **b);
+int cli_load_rhs(const cli_options *options, gsw_context *context, cli_input *input, double **b);
 
-/* Reads the first guess that --x0 names, or makes one of zeros; free() it. Returns an exit code. */
+/* Reads the first guess that --x0 names, or makes one of zeros; free() it. It has room for one
+ * value more than points. Returns an exit code. */
 int cli_load_guess(const cli_options *options, gsw_context *context, const cli_input *input,
                    double **x);
 

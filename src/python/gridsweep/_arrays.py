@@ -353,63 +353,39 @@ class Map:
 
 
 class Border:
-    """The last row and column of a matrix [[A, column], [row, corner]], each of one number: the
-    multiplier of a condition on the mean. A maps constants to 0, and so does its transpose. So the
-    multiplier is the mean of b over `column`, and what A leaves open in x is a constant."""
+    """The last row and column of a matrix, the multiplier of a condition on the mean: a gsw_border,
+    and solves of the whole system by those of what is left."""
 
     scale = 1.0
 
-    def __init__(self, name, rows, row, column, corner, inner):
-        self.rows, self.points = rows, rows - 1
-        values, _, row_ptr = inner
-        size = np.abs(values).max(initial=0) * 1e-10 * np.diff(row_ptr).max(initial=0)
-        same = len(set(row)) == 1 and len(set(column)) == 1 and row[0] != 0 and column[0] != 0
-        if not same or not all(np.abs(total).max() <= size for total in self._sums(inner)):
-            raise ValueError(f"{name}: its last row is coupled to all others, and is no condition on "
-                             "the mean of a matrix whose rows and columns add up to 0")
-        self.row, self.column, self.corner = row[0], column[0], corner
-
-    def _sums(self, inner):
-        values, columns, row_ptr = inner
-        yield np.add.reduceat(values, row_ptr[:-1])
-        yield np.bincount(columns, values, self.points)
+    def __init__(self, context, address, rows):
+        self.context, self.address, self.rows = context, address, rows
+        context._handle.live[address] = library.gsw_border_destroy
+        weakref.finalize(self, context._handle.discard, address)
+        self._inner = np.empty(rows - 1)
 
     def solve(self, c, b, x, points, solve):
         """Calls solve(b, x) for the points, and returns its status. Residuals are relative to another
         b then: `scale` times those of the whole system."""
-        given, found = (np.frombuffer((c_double * self.rows).from_address(a)) for a in (b, x))
-        multiplier = given[:-1].mean() / self.column
-        inner = given[:-1] - multiplier * self.column
-        start, size = found[:-1].copy(), np.linalg.norm(given)
-        self.scale = np.linalg.norm(inner) / size if size > 0 else 1.0
-        code = solve(inner.ctypes.data, start.ctypes.data)
-        rest = given[-1] - self.corner * multiplier - self.row * start.sum()
-        found[:-1] = start + rest / (self.row * self.points)
-        found[-1] = multiplier
+        share, inner = c_double(), self._inner.ctypes.data
+        check = self.context._check
+        check(library.gsw_border_right_side(c, self.address, b, inner, byref(share)))
+        self.scale, code = share.value, solve(inner, x)
+        check(library.gsw_border_solution(c, self.address, b, x))
         return code
 
 
-def _border(name, csr, views):
-    """(Border, (values, columns, row_ptr)) of a CSR on the host whose last row couples all others;
-    None where it is none."""
-    values, columns, row_ptr = (view.host() for view in views)
-    rows, base = csr.rows, csr.base
-    last = slice(int(row_ptr[-2]) - base, int(row_ptr[-1]) - base)
-    count = last.stop - last.start
-    if rows < 3 or count < rows - 1 or np.any(np.diff(row_ptr) < 1):
+def _border(context, name, csr):
+    """(Border, CSR of the rest) of a CSR on the host with a row for the mean; None without one. The
+    Border frees the CSR."""
+    inner, made = t.gsw_csr(), c_void_p()
+    with context._turn() as c:
+        context._check(library.gsw_border_create(c, byref(csr), byref(inner), byref(made)), name)
+    if not made.value:
         return None
-    corner = values[last][-1] if columns[last][-1] - base == rows - 1 else 0
-    if count - (columns[last][-1] - base == rows - 1) != rows - 1 or (corner and count <= 128):
-        return None
-    ends = row_ptr[1:-1] - base - 1
-    if not np.all(columns[ends] - base == rows - 1):
-        return None
-    keep = np.ones(last.start, bool)
-    keep[ends] = False
-    inner = (np.ascontiguousarray(values[:last.start][keep]),
-             np.ascontiguousarray(columns[:last.start][keep] - base),
-             np.ascontiguousarray(row_ptr[:-1] - base - np.arange(rows, dtype=row_ptr.dtype)))
-    return Border(name, rows, values[last][:rows - 1], values[ends], corner, inner), inner
+    border = Border(context, made.value, csr.rows)
+    weakref.finalize(border, library.gsw_csr_free, byref(inner))
+    return border, inner
 
 
 def _coordinates(coordinates, rows):
@@ -489,14 +465,12 @@ class Matrix:
                          t.ITYPES[columns.dtype.name], t.DTYPES[self.value_type], base)
 
     def _take_csr(self, context, name, matrix, grid, stencil, embeds, coordinates, axes):
-        csr = self._take_parts(context, name, matrix,
-                               embeds and not (self.mask is None and coordinates is None))
-        bordered = None if not embeds or context.backend == "cuda" else _border(name, csr, self._keep)
-        if bordered and self.mask is None and coordinates is None:
-            self._take_csr(context, name, bordered[1], grid, stencil, False, None, axes)
-            self.map, self.rows = bordered[0], bordered[0].rows
-            return
-        rows, on_device, of_mask = self.rows, context.backend == "cuda", None
+        whole = self.mask is None and coordinates is None
+        csr = self._take_parts(context, name, matrix, embeds and not whole)
+        bordered = embeds and whole and context.backend == "cpu" and _border(context, name, csr)
+        if bordered:
+            self.map, csr = bordered
+        rows, on_device, of_mask = csr.rows, context.backend == "cuda", None
         compact = self.mask is not None and _is_compact(context, name, self.mask, rows, embeds)
         if self.mask is not None and grid is None and len(self.mask.shape) in (2, 3):
             extents = (1, 1, *self.mask.shape)[:-4:-1]
