@@ -56,6 +56,7 @@ want_ci() {
     want libclang-rt-dev compiles clang -fsanitize=address
     want libomp-dev compiles clang -fopenmp
     want llvm have llvm-symbolizer
+    want gfortran have gfortran
     want clang-format have clang-format
     want clang-tidy have clang-tidy
     want shellcheck have shellcheck
