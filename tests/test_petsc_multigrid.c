@@ -443,16 +443,20 @@ TEST(grids_come_from_a_dmda_or_an_option_or_the_matrix) {
     expect_report(pc, "grid 12x6x20, stencil D3N7");
     PETSC(DMDestroy(&dm));
 
-    /* A DMDA of another size, such as one with several unknowns per point, is not used. */
-    PETSC(DMDACreate3d(PETSC_COMM_SELF, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE,
-                       DMDA_STENCIL_STAR, 12, 6, 10, 1, 1, 1, 2, 1, NULL, NULL, NULL, &dm));
-    PETSC(DMSetUp(dm));
-    pc = open_pc(pair);
-    PETSC(PCSetDM(pc, dm));
-    set_options("");
-    PETSC(PCSetUp(pc));
-    expect_report(pc, "grid 12x6x20, stencil D3N7");
-    PETSC(DMDestroy(&dm));
+    /* A DMDA of another size is not used, and one with several unknowns per point refused. */
+    for (int unknowns = 1; unknowns <= 2; unknowns++) {
+        PETSC(DMDACreate3d(PETSC_COMM_SELF, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE,
+                           DMDA_STENCIL_STAR, 12, 6, 10, 1, 1, 1, unknowns, 1, NULL, NULL, NULL,
+                           &dm));
+        PETSC(DMSetUp(dm));
+        pc = open_pc(pair);
+        PETSC(PCSetDM(pc, dm));
+        set_options("");
+        ck_assert_int_eq(error_of_set_up(pc), unknowns == 1 ? 0 : PETSC_ERR_SUP);
+        if (unknowns == 1)
+            expect_report(pc, "grid 12x6x20, stencil D3N7");
+        PETSC(DMDestroy(&dm));
+    }
 }
 
 TEST(bad_values_are_refused_until_good_ones_come) {

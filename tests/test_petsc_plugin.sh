@@ -290,7 +290,7 @@ multigrid_refused 'reaches farther than 2' -pc_gridsweep_grid "$((extent * exten
 multigrid_refused '-pc_gridsweep_threads -1 is negative' -pc_gridsweep_threads -1
 multigrid_refused 'gridsweep, finding the grid of the matrix: row ' -problem random
 multigrid_refused 'gridsweep, making the preconditioner: .*the diagonal of row 0' -problem zero_pivot
-multigrid_refused 'takes matrices of type seqaij or mpiaij, not seqbaij' -dm_mat_type baij
+multigrid_refused 'takes matrices of type seqaij or mpiaij (-mat_type aij, or -dm_mat_type aij), not seqbaij' -dm_mat_type baij
 run 2 -dll_prepend "$plugin" -pc_type bjacobi -sub_pc_type gridsweep -ksp_type cg -ksp_view
 report $? 'multigrid in the blocks of 2 processes'
 says out '^solve 1: .* CONVERGED_RTOL'

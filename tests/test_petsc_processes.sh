@@ -258,7 +258,7 @@ ilu='-pc_type gridsweep -pc_gridsweep_type ilu'
         -pc_type gridsweep -pc_gridsweep_mg_smoother multicolor
     refused 'no transpose where the preconditioner is not symmetric' 2 -ksp_type bicg \
         -pc_type gridsweep -pc_gridsweep_mg_pre_sweeps 2
-    refused '-pc_type gridsweep takes matrices of type seqaij or mpiaij, not mpibaij' 2 \
+    refused '-pc_type gridsweep takes matrices of type seqaij or mpiaij (.*), not mpibaij' 2 \
         -pc_type gridsweep -dm_mat_type baij
     refused 'coupled to row .* the matrix is no such grid' 2 $ilu -problem random
     refused 'does not find the grid .* give it with -pc_gridsweep_grid' 2 $ilu -problem random -plain

@@ -6,7 +6,7 @@
 
 /* ---- The DMDA ------------------------------------------------------------------------------- */
 
-/* *grid stays as it is where `dm` is no DMDA that fits. */
+/* *grid stays as it is where `dm` is no DMDA that fits. Several unknowns per point are refused. */
 static PetscErrorCode grid_of(DM dm, PetscInt rows, gsw_grid *grid) {
     PetscInt nx, ny, nz, unknowns;
     PetscBool regular;
@@ -18,7 +18,13 @@ static PetscErrorCode grid_of(DM dm, PetscInt rows, gsw_grid *grid) {
         PetscFunctionReturn(0);
     PetscCall(DMDAGetInfo(dm, NULL, &nx, &ny, &nz, NULL, NULL, NULL, &unknowns, NULL, NULL, NULL,
                           NULL, NULL));
-    if (unknowns == 1 && (PetscInt64)nx * ny * nz == rows)
+    PetscCheck(unknowns == 1 || (PetscInt64)nx * ny * nz * unknowns != rows,
+               PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+               "the DMDA has %" PetscInt_FMT
+               " unknowns per point, and -pc_type gridsweep takes one; "
+               "for each alone: -pc_type fieldsplit -fieldsplit_pc_type gridsweep",
+               unknowns);
+    if ((PetscInt64)nx * ny * nz == rows)
         *grid = (gsw_grid){nx, ny, nz};
     PetscFunctionReturn(0);
 }

@@ -62,7 +62,9 @@ static PetscErrorCode check_matrix(MPI_Comm comm, Mat matrix, PetscBool *distrib
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)matrix, MATMPIAIJ, distributed));
     PetscCall(MatGetType(matrix, &type));
     PetscCheck(sequential || *distributed, comm, PETSC_ERR_SUP,
-               "-pc_type gridsweep takes matrices of type seqaij or mpiaij, not %s", type);
+               "-pc_type gridsweep takes matrices of type seqaij or mpiaij (-mat_type aij, or "
+               "-dm_mat_type aij), not %s",
+               type);
     PetscFunctionReturn(0);
 }
 
