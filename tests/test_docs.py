@@ -16,6 +16,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "src/docs"))
+import messages  # noqa: E402
+
 BUILD = Path(os.environ.get("GRIDSWEEP_BUILD", ROOT / "build")).resolve()
 PLUGIN = os.environ.get("GRIDSWEEP_PETSC")
 MPIEXEC = os.environ.get("GRIDSWEEP_MPI")
@@ -337,83 +340,48 @@ def test_iterations_on_several_processes_are_those_of_the_page(tree):
 
 # ---- Messages ----
 
-CALL = re.compile(r"\b(gsw_fail|gsw_warn|gsw_context_fail|GSW_REQUIRE|gsw_krylov_breakdown|gsw_krylov_finite|fail_at|cli_error|"
-                  r"cli_usage|cli_refuse|SETERRQ|PetscCheck)\s*\(")
-LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+def test_every_message_has_a_remedy():
+    """And no message is gone; messages.py looks through the sources."""
+    assert len(messages.messages()) > 700
+    wrong = messages.faults()
+    assert not wrong, "\n".join(wrong)
 
 
-def arguments(text, begin):
-    """The arguments of a call in C, split at its commas; `begin` is behind the parenthesis."""
-    found, depth, start, i = [], 1, begin, begin
-    while depth:
-        if text[i] == '"':
-            i = LITERAL.match(text, i).end() - 1
-        elif text[i] == "'":
-            i = text.index("'", i + (2 if text[i + 1] == "\\" else 1) + (text[i + 1] == "'"))
-        elif text[i] in "([{":
-            depth += 1
-        elif text[i] in ")]}":
-            depth -= 1
-        if depth == 0 or (depth == 1 and text[i] == ","):
-            found.append(text[start:i])
-            start = i + 1
-        i += 1
-    return found
+def test_the_page_of_messages_is_that_of_the_sources():
+    assert (ROOT / "src/docs/messages.md").read_text() == messages.page(), "run python3 src/docs/messages.py"
 
 
-def messages():
-    """(file, message) of every sentence that the sources raise, with … for what varies."""
-    sources = [path for folder in ("src", "kernels") for path in sorted((ROOT / folder).rglob("*"))
-               if path.suffix in (".c", ".cu", ".cuh", ".h") and "examples" not in path.parts]
-    for path in sources:
-        text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
-        for call in CALL.finditer(text):
-            # A message is the first argument that begins with a literal.
-            said = next((a for a in arguments(text, call.end())
-                         if a.lstrip().startswith('"')), None)
-            if said is None or call.group(1) in ("gsw_krylov_breakdown", "gsw_krylov_finite"):
-                continue  # a definition, or a part of a message in krylov.c
-            said = re.sub(r"PetscInt_FMT|PRId64", '"d"', said)
-            words = "".join(LITERAL.findall(said)).replace('\\"', '"')
-            words = re.sub(r"%[-+0-9.#]*(?:ll|z|l|h)?[a-zA-Z]", "…", words.replace("%%", "%"))
-            if call.group(1) == "cli_refuse":  # it says the name of the option first
-                words = "--… " + words
-            yield str(path.relative_to(ROOT)), words
+def test_remedies_are_short():
+    words = [len(remedy.what.split()) for remedy in messages.remedies()]
+    assert sum(words) <= 12 * len(words)
 
 
-def documented():
-    text = (ROOT / "src/docs/troubleshooting.md").read_text()
-    cells = [row.split("|")[1] for row in text.splitlines() if row.startswith("| `")]
-    return [words for cell in cells for words in re.findall(r"`([^`]+)`", cell)]
+MESSAGES = """
+/* GSW_REQUIRE(context, 0, "a comment"); */
+gsw_status gsw_fail(gsw_context *context, gsw_status status, const char *format, ...);
+return gsw_fail(context, GSW_ERROR_IO, "row %lld is \\"%s\\", " "not %5.1f%%", f(i, ","), name, part);
+GSW_REQUIRE(context, a != ')', "a is NULL");
+"""
 
 
-def matches(pattern, words):
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("…"))), words, re.S) is not None
-
-
-# So general that they would stand for any sentence; each is one call in the sources.
-GENERAL = {"…: …", "…: line …: …", "no …", "…", "warning: …"}
-
-
-def test_every_message_is_documented():
-    patterns = [p for p in documented() if p not in GENERAL]
-    assert all(re.search("[A-Za-z].*[A-Za-z]", p) or p.startswith("--…") for p in patterns)
-    found = [(path, words) for path, words in messages() if re.search("[a-z]", words)]
-    assert len(found) > 150
-    missing = sorted({f"{path}: {words}" for path, words in found
-                      if not any(matches(p, words) for p in patterns) and words not in GENERAL})
-    assert not missing, "troubleshooting.md lacks\n" + "\n".join(missing)
-
-
-def test_no_documented_message_is_gone():
-    said = [words for _, words in messages()]
-    python = "".join(path.read_text() for path in (ROOT / "src/python/gridsweep").glob("*.py"))
-    gone = []
-    for pattern in documented():
-        if any(matches(pattern, words) for words in said):
-            continue
-        # Python's sentences are f-strings over several lines: their longest piece must be there.
-        piece = max(re.split("…|ARGUMENT", pattern), key=len).strip()
-        if piece not in re.sub(r'"\s*f?"', "", python):
-            gone.append(pattern)
-    assert not gone, "the sources no longer say\n" + "\n".join(gone)
+def test_messages_are_found(tmp_path, monkeypatch):
+    """And faults of the list: each that faults() knows."""
+    found = [("GSW_ERROR_IO", 'row … is "…", not …%'), ("GSW_ERROR_INVALID_ARGUMENT", "a is NULL")]
+    assert list(messages.in_c(MESSAGES)) == found
+    assert list(messages.in_python('raise ValueError(f"{a}: is " "not")\nwarnings.warn("b" + c)')) == [
+        "…: is not", "b…"]
+    monkeypatch.setattr(messages, "messages",
+                        lambda: [messages.Message("file", *said) for said in found])
+    monkeypatch.setattr(messages, "DOCS", tmp_path)
+    whole = "## GSW_ERROR_IO\nA.\n  row …\n## GSW_ERROR_INVALID_ARGUMENT\nB.\n  a is NULL\n"
+    for text, fault in ((whole, None), (whole.replace("  row …", "  * CUDA device"), "no remedy"),
+                        (whole + "  b is NULL\n", "no such message"),
+                        (whole + "  … is NULL\n", "others say more"),
+                        (whole + "  a is NULL\n", "listed twice"),
+                        (whole + "  * nobody says this\n", "no message says"),
+                        (whole + "C.\n", "without a message"),
+                        (whole.replace("B", "a " * 21), "longer than")):
+        (tmp_path / "remedies.txt").write_text(text)
+        said = messages.faults()
+        assert fault in said[0] if fault else not said
