@@ -12,7 +12,7 @@
  *    -pc_gridsweep_type names. All types take matrices of type mpiaij, too (petsc_distributed.c):
  *    multigrid, the library's factors, or what the library chooses (petsc_kind.c).
  *
- * src/docs/preconditioners.md describes both, and has a table of all options. Those that choose
+ * src/docs/preconditioners.md describes both, and lists their options. Those that choose
  * where the first way works begin with -mat_gridsweep, those of the second with -pc_gridsweep. Each
  * comes after the prefix of its preconditioner (such as -sub_). */
 #include <petscpc.h>
