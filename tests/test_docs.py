@@ -208,7 +208,8 @@ def test_named_stencils_are_those_of_the_list():
 
 def test_links_lead_somewhere():
     more = ("from-cusparse.md", "packaging/README.md", "examples/README.md")
-    for page in [*PAGES, ROOT / "SECURITY.md", *(ROOT / "src" / name for name in more)]:
+    for page in [*PAGES, ROOT / "SECURITY.md", ROOT / "tests/same_bits.md",
+                 *(ROOT / "src" / name for name in more)]:
         for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text()):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page}: {target}"
@@ -260,10 +261,10 @@ def test_decisions_are_found_by_their_names():
 
 
 def test_promises_of_determinism_name_tests():
-    """Each line of the tables of determinism.md names tests, and they are there."""
+    """Each line of the tables of same_bits.md names tests, and they are there."""
     sources = {path.stem: path.read_text() for path in (ROOT / "tests").glob("test_*.c")}
     rows = [row.strip("|").split("|") for row in
-            re.findall(r"^\|.*\|$", (ROOT / "src/docs/determinism.md").read_text(), re.M)]
+            re.findall(r"^\|.*\|$", (ROOT / "tests/same_bits.md").read_text(), re.M)]
     rows = [cells for cells in rows if cells[-1].strip(" -") not in ("test", "")]
     assert len(rows) > 40
     for cells in rows:
