@@ -8,7 +8,8 @@ CPU.json: what perf_distributed --json wrote on one and two processes (default:
 perf/results/cpu-distributed.json). Without --json the JSON is not written; the tables are printed
 either way. --link: microseconds of a hand-over between devices, such as those of a network, in place of
 NVLink's. `perf/plot --scaling OUT.json NAME` draws it. --slabs sets what perf_slabs --json wrote beside the
-model, and the bits of several devices beside those of one; it fails where they differ. src/docs/scaling.md explains the model.
+model, and the bits of several devices beside those of one; it fails where they differ. src/docs/scaling.md has
+what it predicts.
 
 Each device has a slab in z, or a box in y and z. It sweeps pencils in the order of their tickets:
 pencil (J, K), number J along y and K along z, comes in the order of wj J + K. A pencil
@@ -21,6 +22,8 @@ pencil (J, K), number J along y and K along z, comes in the order of wj J + K. A
 Where the pencils have a shear (D3N27), rows K are dealt out to the devices instead: K mod P. The planes
 stay where they are, so other devices read b and write x in the memory of the device that has them. Its link
 serves the pencils in the order of their tickets.
+
+The model leaves out launches on many devices one after the other, a network's contention, and exchanges on small grids (64^3).
 """
 import argparse
 import contextlib
