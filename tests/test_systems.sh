@@ -1,6 +1,6 @@
 #!/bin/sh
 # test_systems.sh: the project on systems that hold nothing else. mmdebstrap sets a system up, and the
-# commands of its row in src/docs/install.md run there: they install what is missing, build and install.
+# commands of src/docs/install.md run there: its row installs what is missing, then all build and install.
 # A program is compiled against the result with pkg-config, and runs. The Debian packages are built
 # there, too; on a second such system apt installs them, and the same program is compiled and runs.
 #
@@ -63,10 +63,10 @@ system() {
     sed -n "s/^= /$suite: /p" "$work/log"
 }
 
-# cell SUITE NUMBER: the command in a cell of the suite's row.
-cell() {
-    awk -F' *[|] *' -v suite="(\`$1\`)" -v number="$2" \
-        'index($2, suite) { gsub(/`/, "", $number); print $number }' "$root/src/docs/install.md"
+# packages SUITE: the command of the suite's row.
+packages() {
+    awk -F' *[|] *' -v suite="(\`$1\`)" \
+        'index($2, suite) { gsub(/`/, "", $3); print $3 }' "$root/src/docs/install.md"
 }
 
 cat >"$work/use" <<'END'
@@ -75,8 +75,8 @@ echo "= $(/consumer)"
 gridsweep solve --problem poisson:20x20x20
 END
 for name in "$@"; do
-    install=$(cell "$name" 3)
-    build=$(cell "$name" 4)
+    install=$(packages "$name")
+    build=$(grep '^cmake -B build' "$root/src/docs/install.md") || build=
     [ -n "$install" ] && [ -n "$build" ] || {
         echo "test_systems.sh: src/docs/install.md does not list $name" >&2
         exit 1
