@@ -1,4 +1,4 @@
-/* from_cusparse.c: runs the gridsweep half of src/from-cusparse.md on the CPU. It compares the
+/* from_cusparse.c: runs the function of src/from-cusparse.md on the CPU. It compares the
  * results with sweeps of the factors that gsw_factor_extract() returns. */
 #include <math.h>
 #include <stdio.h>
