@@ -16,24 +16,28 @@ static int64_t lines_of(const gsw_grid *g) {
 
 /* The first inactive point from `row` on, before `end`; `end`: there is none. */
 static int64_t next_inactive(const uint8_t *active, int64_t row, int64_t end) {
-    const uint8_t *found = row < end ? memchr(active + row, 0, (size_t)(end - row)) : NULL;
+    if (row >= end || active[row] == 0) /* inactive points lie together */
+        return row;
+    const uint8_t *found = memchr(active + row, 0, (size_t)(end - row));
     return found != NULL ? found - active : end;
 }
 
-/* y = z, or 0, at inactive points. */
+/* y = z, or 0, at inactive points, run by run. */
 static void replace(int threads, size_t size, int64_t n, const uint8_t *active, const void *z,
                     void *y) {
     enum { BLOCK = SERIAL_LIMIT };
 #pragma omp parallel for num_threads(threads) if (n > SERIAL_LIMIT)
     for (int64_t from = 0; from < n; from += BLOCK) {
         const int64_t end = n - from < BLOCK ? n : from + BLOCK;
-        for (int64_t i = next_inactive(active, from, end); i < end;
-             i = next_inactive(active, i + 1, end)) {
+        for (int64_t i = next_inactive(active, from, end), next; i < end;
+             i = next_inactive(active, next, end)) {
+            for (next = i + 1; next < end && active[next] == 0;)
+                next++;
             void *to = (char *)y + (size_t)i * size;
             if (z != NULL)
-                memcpy(to, (const char *)z + (size_t)i * size, size);
+                memcpy(to, (const char *)z + (size_t)i * size, (size_t)(next - i) * size);
             else
-                memset(to, 0, size);
+                memset(to, 0, (size_t)(next - i) * size);
         }
     }
 }
@@ -218,8 +222,8 @@ static void end_point(const gsw_mask_rows *m, const int64_t *nearest, int64_t ro
     gsw_mask_end_point(m, row);
 }
 
-/* What a thread has found at `width` places of a line: where the next line is inactive, too, it has
- * the same nearest rows. */
+/* What a thread has found at `width` places of a line: often the next place has the same nearest
+ * rows, and so has the next line where this one is inactive. */
 enum { WIDTH_MOST = 4096, SIDES = 6 };
 
 typedef struct found_rows {
@@ -244,7 +248,10 @@ static void extend_points(const gsw_context *context, const gsw_mask_rows *m,
             const int64_t first = line * nx, end = first + nx;
             for (int64_t row = next_inactive(m->active, first, end); row < end;
                  row = next_inactive(m->active, row + 1, end)) {
-                found_rows *of = found + (row - first) % width;
+                const int64_t at = (row - first) % width;
+                found_rows *of = found + at;
+                if (at > 0 && of->own[0].row != nearest[row] && of[-1].own[0].row == nearest[row])
+                    *of = of[-1];
                 gsw_mask_extend_point(m, nearest, row, of->own, &of->sum, of->own + 1, 1);
             }
         }
