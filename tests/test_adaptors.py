@@ -1,7 +1,8 @@
 """gridsweep inside other packages: each test runs the package itself, compares with its own solver, and
-prints gridsweep's iterations. A package that is not installed is skipped; tests/test_adaptors.sh
+prints gridsweep's iterations. A package that is not installed is skipped; tests/test_wheel.sh
 installs them."""
 
+import doctest
 import os
 import time
 
@@ -23,6 +24,10 @@ def told(package, info, ours, theirs):
     assert info.iterations > 0 and info.converged
     print(f"{package}: {info.iterations} iterations of {info.method} with {info.precond}, "
           f"{ours:.1f} ms, the package's own solver {theirs:.1f} ms")
+
+
+def never(*arguments, **options):
+    raise AssertionError("the package's own solver was called")
 
 
 @pytest.mark.parametrize("mesh", ["Grid2D", "PeriodicGrid2D", "Grid3D"])
@@ -150,3 +155,32 @@ def test_groundwater():
     with pytest.raises(ValueError, match="idomain: has shape"):
         groundwater.model(k, delr, delc, thickness, idomain=idomain[0])
 
+
+def test_landlab(monkeypatch):
+    landlab = pytest.importorskip("landlab")
+    from landlab.components.tidal_flow import tidal_flow_calculator as package
+    from gridsweep.adaptors.landlab import TidalFlowCalculator, solve
+    results, times = [], []
+    for calculator in (package.TidalFlowCalculator, TidalFlowCalculator):
+        grid = landlab.RasterModelGrid((120, 130), xy_spacing=2.0)
+        bed = grid.add_zeros("topographic__elevation", at="node")
+        bed[:] = np.random.default_rng(5).normal(-0.5, 0.3, bed.size)
+        grid.set_closed_boundaries_at_grid_edges(False, True, True, True)
+        grid.status_at_node[np.hypot(grid.x_of_node - 90, grid.y_of_node - 120) < 40] = grid.BC_NODE_IS_CLOSED
+        tide = calculator(grid, tidal_range=2.0, tidal_period=4.0e4, roughness=0.01)
+        _, ms = timed(tide.run_one_step)
+        results.append(grid.at_link["flood_tide_flow__velocity"].copy())
+        times.append(ms)
+        monkeypatch.setattr(package, "spsolve", never)
+    told("landlab, a marsh with an island", solve.last, *reversed(times))
+    assert np.abs(results[1] - results[0]).max() <= 1e-6 * np.abs(results[0]).max()
+    with pytest.raises(NotConverged):
+        solve(grid, *landlab.utils.get_core_node_matrix(grid, bed), maxiter=1)
+    with pytest.raises(TypeError, match="must be a RasterModelGrid"):
+        solve(landlab.HexModelGrid((5, 4)), None, None)
+    # the example of the package's manual, with gridsweep
+    solve.last, (example,) = None, doctest.DocTestFinder(recurse=False).find(package.TidalFlowCalculator)
+    monkeypatch.setattr(landlab.components, "TidalFlowCalculator", TidalFlowCalculator)
+    outcome = doctest.DocTestRunner().run(example)
+    assert outcome.attempted > 5 and outcome.failed == 0 and solve.last.converged
+    assert package.spsolve is never  # the package is as it was

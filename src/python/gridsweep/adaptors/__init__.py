@@ -4,6 +4,8 @@
     adaptors.pde.solve_poisson_equation      in place of py-pde's
     adaptors.skimage.random_walker           in place of scikit-image's
     adaptors.pyamg.use(ml)                   factors as the smoother of one of pyamg's levels
+    adaptors.landlab.TidalFlowCalculator     in place of landlab's
+    adaptors.landlab.solve                   a system of the core nodes of a raster grid
     adaptors.groundwater.model               the matrix of a model grid with idomain
 
 None of them falls back to the package's own solver: what does not converge raises NotConverged, whose
