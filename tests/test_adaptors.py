@@ -184,3 +184,45 @@ def test_landlab(monkeypatch):
     outcome = doctest.DocTestRunner().run(example)
     assert outcome.attempted > 5 and outcome.failed == 0 and solve.last.converged
     assert package.spsolve is never  # the package is as it was
+
+
+@pytest.mark.parametrize("name, bc", [("Simulation3DNodal", "Neumann"), ("Simulation3DCellCentered", "Robin"),
+                                      ("Simulation3DCellCentered", "Dirichlet")])
+def test_simpeg(name, bc, monkeypatch):
+    pytest.importorskip("simpeg")
+    import discretize
+    from simpeg import maps
+    from simpeg.electromagnetics import analytics
+    from simpeg.electromagnetics.static import resistivity
+    from simpeg.utils import solver_utils
+    from gridsweep.adaptors.simpeg import Solver
+    fine, below = (25.0, 18), (25.0, 14)
+    h, z = [(25.0, 6, -1.3), fine, (25.0, 6, 1.3)], [(25.0, 6, -1.3), below]
+    mesh = discretize.TensorMesh([h, h, z], origin="CCN")
+    ends = [np.array([side * 187.5, 12.5, 0.0]) for side in (-1, 1)]
+    places = np.array([[x, 12.5, 0.0] for x in np.arange(-87.5, 88, 25)])
+    receivers = resistivity.receivers.Dipole(places, places + [25.0, 0, 0])
+    survey = resistivity.Survey([resistivity.sources.Dipole([receivers], *ends),
+                                 resistivity.sources.Pole([receivers], ends[0])])
+    model = np.full(mesh.nC, np.log(1e-2))
+
+    def simulation(solver, **options):
+        return getattr(resistivity, name)(mesh, survey=survey, sigmaMap=maps.ExpMap(), bc_type=bc, solver=solver,
+                                          solver_opts=options)
+    package = solver_utils.get_default_solver()
+    theirs, ms = timed(lambda: simulation(package).dpred(model))
+    own = simulation(Solver, rtol=1e-10)
+    slope = simulation(package).Jtvec(model, np.ones(survey.nD))
+    monkeypatch.setattr(package, "__init__", never)
+    data, ours = timed(lambda: own.dpred(model))
+    told(f"SimPEG, {name}, {bc}", own.Ainv.info, ours, ms)
+    assert np.abs(data - theirs).max() <= 1e-6 * np.abs(theirs).max()
+    again = own.Jtvec(model, np.ones(survey.nD))
+    assert np.linalg.norm(again - slope) <= 1e-5 * np.linalg.norm(slope)
+    if bc == "Robin":  # as in the package's own test, a half space
+        a, b = (analytics.DCAnalytic_Pole_Dipole(end, [places, places + [25.0, 0, 0]], 1e-2, earth_type="halfspace")
+                for end in ends)
+        wanted = a - b
+        assert np.linalg.norm(data[:len(places)] - wanted) <= 0.2 * np.linalg.norm(wanted)
+    with pytest.raises(NotConverged):
+        simulation(Solver, maxiter=1).dpred(model)

@@ -6,6 +6,7 @@
     adaptors.pyamg.use(ml)                   factors as the smoother of one of pyamg's levels
     adaptors.landlab.TidalFlowCalculator     in place of landlab's
     adaptors.landlab.solve                   a system of the core nodes of a raster grid
+    adaptors.simpeg.Solver                   simulation(mesh, ..., solver=Solver)
     adaptors.groundwater.model               the matrix of a model grid with idomain
 
 None of them falls back to the package's own solver: what does not converge raises NotConverged, whose
