@@ -226,3 +226,50 @@ def test_simpeg(name, bc, monkeypatch):
         assert np.linalg.norm(data[:len(places)] - wanted) <= 0.2 * np.linalg.norm(wanted)
     with pytest.raises(NotConverged):
         simulation(Solver, maxiter=1).dpred(model)
+
+
+@pytest.mark.parametrize("domain", ["closed", "periodic", "open", "obstacle", "batch"])
+def test_phiflow(domain, monkeypatch):
+    pytest.importorskip("phi")
+    from phi import flow
+    from phiml.backend import _linalg
+    from gridsweep.adaptors import phiflow
+    math, boundary = flow.math, {"periodic": flow.extrapolation.PERIODIC, "open": flow.extrapolation.BOUNDARY}
+    noise = flow.Noise(flow.batch(runs=2)) if domain == "batch" else flow.Noise()
+    obstacles = [flow.Obstacle(flow.Box(x=(20, 40), y=(20, 30)))] if domain == "obstacle" else []
+
+    def run(solve):
+        with math.precision(64), math.SolveTape() as tape:
+            math.seed(6)
+            velocity = flow.StaggeredGrid(noise, boundary.get(domain, 0), x=80, y=70)
+            flow.fluid.make_incompressible(velocity, obstacles, solve)  # PhiFlow compiles
+            (velocity, _), ms = timed(lambda: flow.fluid.make_incompressible(velocity, obstacles, solve))
+            return tape[1], velocity, flow.field.divergence(velocity).values.max, ms
+    _, theirs, _, ms = run(flow.Solve(rel_tol=1e-9, abs_tol=1e-9))
+    for name in ("scipy_sparse_solve", "cg", "cg_adaptive", "bicg"):
+        monkeypatch.setattr(_linalg, name, never)
+    info, own, divergence, ours = run(phiflow.Solve(rel_tol=1e-9, abs_tol=1e-9))
+    assert info.method == "gridsweep" and info.iterations.min > 0
+    print(f"PhiFlow, {domain}: {info.iterations.max} iterations of gridsweep, {ours:.1f} ms, "
+          f"the package's own solver {ms:.1f} ms")
+    assert divergence < 1e-7
+    flow.field.assert_close(own, theirs, abs_tolerance=1e-6)
+    with pytest.raises(NotConverged):
+        run(phiflow.Solve(rel_tol=1e-9, max_iterations=1))
+    with pytest.raises(ValueError, match="no preconditioner"):
+        run(phiflow.Solve(preconditioner="ilu"))
+
+
+def test_phiflow_in_its_own_precision():
+    pytest.importorskip("phi")
+    from phi import flow
+    from gridsweep.adaptors import phiflow
+    heat = flow.CenteredGrid(flow.Noise(), 0, x=24, y=20, z=16)
+    with flow.math.SolveTape() as tape:
+        own = flow.diffuse.implicit(heat, 1.0, 0.5, phiflow.Solve())
+    theirs = flow.diffuse.implicit(heat, 1.0, 0.5, flow.Solve("CG"))
+    assert tape[0].method == "gridsweep" and tape[0].iterations > 0
+    flow.field.assert_close(own, theirs, abs_tolerance=1e-4)
+    with pytest.raises(TypeError, match="A: is a function"):
+        flow.math.solve_linear(lambda x: 2 * x, flow.math.ones(flow.spatial(x=9, y=8)),
+                               phiflow.Solve(x0=flow.math.zeros(flow.spatial(x=9, y=8))))

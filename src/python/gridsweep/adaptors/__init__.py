@@ -7,6 +7,7 @@
     adaptors.landlab.TidalFlowCalculator     in place of landlab's
     adaptors.landlab.solve                   a system of the core nodes of a raster grid
     adaptors.simpeg.Solver                   simulation(mesh, ..., solver=Solver)
+    adaptors.phiflow.Solve                   in place of PhiFlow's
     adaptors.groundwater.model               the matrix of a model grid with idomain
 
 None of them falls back to the package's own solver: what does not converge raises NotConverged, whose
