@@ -273,3 +273,49 @@ def test_phiflow_in_its_own_precision():
     with pytest.raises(TypeError, match="A: is a function"):
         flow.math.solve_linear(lambda x: 2 * x, flow.math.ones(flow.spatial(x=9, y=8)),
                                phiflow.Solve(x0=flow.math.zeros(flow.spatial(x=9, y=8))))
+
+
+@pytest.mark.parametrize("domain", ["cubic", "boundary pores", "some pores missing"])
+def test_openpnm(domain, monkeypatch):
+    openpnm = pytest.importorskip("openpnm")
+    from gridsweep.adaptors.openpnm import Solver
+    openpnm.Workspace().settings.loglevel = 40
+    network = openpnm.network.Cubic(shape=[26, 20, 16], spacing=1e-4)
+    if domain == "boundary pores":
+        network.add_boundary_pores(["left", "right"])
+    network.add_model_collection(openpnm.models.collections.geometry.spheres_and_cylinders)
+    network.regenerate_models()
+    if domain == "some pores missing":
+        lost = np.random.default_rng(7).random(network.Np) < 0.2
+        openpnm.topotools.trim(network, pores=np.flatnonzero(lost))
+        health = openpnm.utils.check_network_health(network)
+        openpnm.topotools.trim(network, pores=health["disconnected_pores"])
+    air = openpnm.phase.Air(network=network)
+    air.add_model_collection(openpnm.models.collections.physics.basic)
+    air.regenerate_models()
+    inlets, outlets = network.pores("left"), network.pores("right")
+
+    def run(solver):
+        algorithm = openpnm.algorithms.FickianDiffusion(network=network, phase=air)
+        algorithm.set_value_BC(pores=inlets, values=1.0)
+        algorithm.set_value_BC(pores=outlets, values=0.0)
+        _, ms = timed(lambda: algorithm.run(solver=solver))
+        return algorithm["pore.concentration"], algorithm.rate(pores=inlets)[0], ms
+    theirs, rate, ms = run(None)
+    for name in ("PardisoSpsolve", "ScipySpsolve", "ScipyCG", "PyamgRugeStubenSolver"):
+        monkeypatch.setattr(getattr(openpnm.solvers, name), "solve", never)
+    solver = Solver(network)
+    own, flow, ours = run(solver)
+    told(f"OpenPNM, {domain}", solver.info, ours, ms)
+    assert np.abs(own - theirs).max() <= 1e-6 and abs(flow - rate) <= 1e-6 * abs(rate)
+    with pytest.raises(NotConverged):
+        run(Solver(network, maxiter=1))
+
+
+def test_openpnm_refuses_other_networks():
+    openpnm = pytest.importorskip("openpnm")
+    from gridsweep import GridsweepError
+    from gridsweep.adaptors.openpnm import Solver
+    network = openpnm.network.Delaunay(points=200, shape=[1, 1, 1])
+    with pytest.raises(GridsweepError, match="on no regular grid"):
+        Solver(network).solve(network.create_adjacency_matrix().astype(float), np.ones(network.Np))

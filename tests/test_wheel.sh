@@ -59,7 +59,7 @@ tools/bin/pip install -q --no-deps away/*.whl
 tools/bin/python -m mypy --ignore-missing-imports --warn-unused-ignores "$root/tests/hints.py"
 
 # landlab needs requireit, whose version 0.9.0 promises Python 3.11 but uses the syntax of 3.12.
-from_folder/bin/pip install -q pytest fipy py-pde scikit-image pyamg landlab 'requireit!=0.9.0' simpeg phiflow
+from_folder/bin/pip install -q pytest fipy py-pde scikit-image pyamg landlab 'requireit!=0.9.0' simpeg phiflow openpnm
 from_folder/bin/python -m pytest -q -s -p no:cacheprovider "$root/tests/test_adaptors.py" >adaptors 2>&1 || {
     cat adaptors
     exit 1

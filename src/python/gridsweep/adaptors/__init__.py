@@ -8,6 +8,7 @@
     adaptors.landlab.solve                   a system of the core nodes of a raster grid
     adaptors.simpeg.Solver                   simulation(mesh, ..., solver=Solver)
     adaptors.phiflow.Solve                   in place of PhiFlow's
+    adaptors.openpnm.Solver                  algorithm.run(solver=Solver(network))
     adaptors.groundwater.model               the matrix of a model grid with idomain
 
 None of them falls back to the package's own solver: what does not converge raises NotConverged, whose
