@@ -1,8 +1,9 @@
 """gridsweep inside other packages: each test runs the package itself, compares with its own solver, and
-prints gridsweep's iterations. A package that is not installed is skipped; tests/test_wheel.sh
-installs them."""
+prints gridsweep's iterations. A package that is not installed is skipped; tests/test_wheel.sh and
+tests/packages.sh install them."""
 
 import doctest
+import itertools
 import os
 import time
 
@@ -319,3 +320,40 @@ def test_openpnm_refuses_other_networks():
     network = openpnm.network.Delaunay(points=200, shape=[1, 1, 1])
     with pytest.raises(GridsweepError, match="on no regular grid"):
         Solver(network).solve(network.create_adjacency_matrix().astype(float), np.ones(network.Np))
+
+
+@pytest.mark.parametrize("extents", [(60, 50), (30, 25, 20)])
+def test_petsc4py(extents):
+    petsc4py = pytest.importorskip("petsc4py")
+    plugin = os.environ.get("GRIDSWEEP_PETSC_PLUGIN") or pytest.skip("GRIDSWEEP_PETSC_PLUGIN names no plug-in")
+    petsc4py.init(["", "-dll_prepend", plugin])
+    from petsc4py import PETSc
+    da = PETSc.DMDA().create(extents, stencil_width=1)
+    A, row, column = da.createMatrix(), PETSc.Mat.Stencil(), PETSc.Mat.Stencil()
+    for point in itertools.product(*map(range, extents)):
+        row.index = point
+        A.setValueStencil(row, row, 2.0 * len(extents))
+        for axis, step in itertools.product(range(len(extents)), (-1, 1)):
+            other = list(point)
+            other[axis] += step
+            if 0 <= other[axis] < extents[axis]:
+                column.index = tuple(other)
+                A.setValueStencil(row, column, -1.0)
+    A.assemble()
+    b = A.createVecLeft()
+    b.array[:] = np.random.default_rng(8).random(b.size)
+    results, counts, times = [], [], []
+    for kind in ("gridsweep", "gamg"):
+        ksp, x = PETSc.KSP().create(), b.duplicate()
+        ksp.setOperators(A)
+        ksp.setType("cg")
+        ksp.pc.setType(kind)
+        ksp.setTolerances(rtol=1e-8)
+        _, ms = timed(lambda: ksp.solve(b, x))
+        assert ksp.pc.getType() == kind and ksp.getConvergedReason() > 0 and ksp.its > 0
+        results.append(x.array.copy())
+        counts.append(ksp.its)
+        times.append(ms)
+    print(f"petsc4py, {extents}: {counts[0]} iterations of CG with gridsweep, {times[0]:.1f} ms; "
+          f"with gamg {counts[1]}, {times[1]:.1f} ms")
+    assert np.abs(results[0] - results[1]).max() <= 1e-5 * np.abs(results[1]).max()
