@@ -23,8 +23,9 @@ stencil, and chooses the preconditioner and the method. A map of it:
     smooth(A, factor, b, x, sweeps=2)           # two steps x = x + M^-1 (b - A x)
     grid, stencil = detect(A)                   # what solve() finds
 
-gridsweep.adaptors puts it into FiPy, py-pde, scikit-image, pyamg and groundwater models. Context("cuda")
-works on a GPU. The C library libgridsweep comes with the package; GRIDSWEEP_LIBRARY names another one.
+gridsweep.adaptors puts it into FiPy, py-pde, scikit-image, pyamg, landlab, SimPEG, PhiFlow, OpenPNM and
+groundwater models. Context("cuda") works on a GPU. The C library libgridsweep comes with the package;
+GRIDSWEEP_LIBRARY names another one.
 """
 
 from ._arrays import detect
