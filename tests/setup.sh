@@ -65,7 +65,7 @@ want_ci() {
     want file have file
     want mmdebstrap have mmdebstrap # sets up new systems
     want doxygen have doxygen
-    want doxygen-awesome-css test -d /usr/share/doxygen-awesome-css
+    want python3-venv /usr/bin/python3 -c 'import ensurepip' # for the manual's packages
     want jq have jq # for the manual's examples
     want spin have spin # for the models of the protocols
     want gnuplot-nox have gnuplot # for perf/plot
