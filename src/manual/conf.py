@@ -20,10 +20,9 @@ LINK = re.compile(r"\[([^\]\[]*)\]\(([^)#\s]+)\)")
 project = "gridsweep"
 copyright = "the gridsweep developers"
 version = release = re.search(r"VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text().split("project(")[1])[1]
-extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx_copybutton"]
+extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx_gallery.gen_gallery", "sphinx_copybutton"]
 highlight_language = "none"
 smartquotes = False
-primary_domain = "c"
 
 html_theme = "furo"
 html_title = f"gridsweep {version}"
@@ -40,6 +39,17 @@ breathe_domain_by_extension = {"h": "c"}
 autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+sphinx_gallery_conf = {
+    "examples_dirs": str(ROOT / "src/examples/gallery"),
+    "gallery_dirs": "gallery",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "show_signature": False,
+    "min_reported_time": 3600,
+    "thumbnail_size": (480, 320),
+}
 
 # ---- Pages ----
 
