@@ -53,9 +53,12 @@ sphinx_gallery_conf = {
 
 # ---- Pages ----
 
+written = set()
+
 
 def write(path, text):
     """Where nothing changes, the time of the file stays, and Sphinx does not read it again."""
+    written.add(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
@@ -97,6 +100,9 @@ for header in (ROOT / "include/gridsweep").glob("*.h"):
     if header.stem != "export":
         write(PAGES / f"c/{header.stem}.md",
               f"# {header.name}\n\n```{{doxygenfile}} {header.name}\n```\n")
+
+for old in set(PAGES.rglob("*.md")) - written:
+    old.unlink()
 
 # ---- Python's texts ----
 
