@@ -188,9 +188,9 @@ HEAD = """# Messages
 
 <!-- Made by messages.py of remedies.txt and the sources: change these. -->
 
-This page lists all messages, and what to do. **Search it for three neighbouring words from the beginning of your
-message, without numbers and names.** `…` stands for what varies or is left out. If a message ends with a cause, search
-for that, too. [Troubleshooting](troubleshooting.md) explains what is met most.
+**Search this page for three neighbouring words from the beginning of your message, without numbers and names.** `…`
+stands for what varies. If a message ends with a cause, search for that, too.
+[Troubleshooting](troubleshooting.md) explains what is met most.
 """
 
 
