@@ -1291,6 +1291,19 @@ def test_a_row_for_the_mean_with_volumes():
     A, volume = sp.kronsum(line(41), line(33)), rng.uniform(1, 3, (41 * 33, 1))
     full = sp.csr_matrix(sp.bmat([[A, volume], [volume.T, None]]))
     b = vectors(full.shape[0])
+    solid = np.zeros((33, 41), bool)
+    solid[10:20, 12:30] = True
+    cut = A.tolil()
+    for i in np.flatnonzero(solid):                             # walls around an obstacle
+        for j in A[i].indices:
+            cut[i, j] = cut[j, i] = 0.0
+    cut.setdiag(0.0)
+    cut = sp.csr_matrix(cut)
+    cut = cut + sp.diags(np.where(solid.ravel(), 1.0, -cut.sum(1).A1))
+    with_obstacle = sp.csr_matrix(sp.bmat([[cut, volume], [volume.T, None]]))
+    x, info = gs.solve(with_obstacle, b)
+    assert not info and info.iterations <= 14
+    assert np.linalg.norm(b - with_obstacle @ x) <= 1e-8 * np.linalg.norm(b)
     x, info = gs.Solver(full).solve(b)
     assert not info and info.iterations <= 12
     assert info.residual == pytest.approx(np.linalg.norm(b - full @ x) / np.linalg.norm(b), rel=1e-3)

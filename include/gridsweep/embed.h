@@ -104,7 +104,8 @@ gsw_status gsw_embedding_collect(gsw_context *context, const gsw_embedding *embe
  * points with a multiplier:
  *
  *   [A  c] [x]   [b]
- *   [r' d] [m] = [e]       the rows and the columns of A add up to 0
+ *   [r' d] [m] = [e]       the rows and the columns of A add up to 0, but for rows with a diagonal
+ *                          alone, such as those of cells in an obstacle
  *
  * A border takes these off. A is a matrix of the grid, and its system is solved by itself:
  *

@@ -6,7 +6,8 @@
  *
  * The rows and the columns of A add up to 0, so that 1'A = 0 and A 1 = 0. Then the sum of the first
  * equations gives m = 1'b / 1'c, A x = b - m c has a solution, and x + t 1 is one for each t. The
- * last equation gives t = (e - d m - r'x) / r'1. */
+ * last equation gives t = (e - d m - r'x) / r'1. Rows with a diagonal alone, such as those of cells
+ * in an obstacle, are solved by themselves: 1 is 0 there. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,8 +24,8 @@
 struct gsw_border {
     gsw_context *context;
     int64_t points;
-    double *ones, *row, *column; /* one block in the context's memory */
-    double row_sum, column_sum, corner;
+    double *ones, *row, *column; /* one block in the context's memory; ones: 0 in rows alone */
+    double row_sum, column_sum, corner; /* sums over the ones */
 };
 
 /* ---- The matrix ---- */
@@ -81,8 +82,20 @@ static int is_zero(double sum, double size) {
     return fabs(sum) <= 10 * DBL_EPSILON * size;
 }
 
-/* Whether the rows and the columns of A add up to 0; `sums` has two numbers per point. */
-static int adds_up_to_zero(const gsw_csr *csr, double *sums) {
+/* Whether row i of A has a diagonal that is not 0, and nothing else. */
+static int is_alone(const gsw_csr *csr, int64_t row) {
+    int alone = 0;
+    for (int64_t k = begin_of(csr, row); k < begin_of(csr, row + 1) - 1; k++) {
+        if (!gsw_csr_is_zero(csr, k) && column_at(csr, k) != row)
+            return 0;
+        alone |= !gsw_csr_is_zero(csr, k);
+    }
+    return alone;
+}
+
+/* Whether the rows and the columns of A add up to 0. `ones` gets what `border` has; `sums` has two
+ * numbers per point. */
+static int adds_up_to_zero(const gsw_csr *csr, double *ones, double *sums) {
     const int64_t points = csr->rows - 1;
     double *sizes = sums + points;
     int yes = 1;
@@ -90,7 +103,8 @@ static int adds_up_to_zero(const gsw_csr *csr, double *sums) {
     for (int64_t row = 0; row < points; row++) {
         const int64_t end = begin_of(csr, row + 1) - 1;
         double sum = 0, size = 0;
-        for (int64_t k = begin_of(csr, row); k < end; k++) {
+        ones[row] = !is_alone(csr, row);
+        for (int64_t k = begin_of(csr, row); k < end && ones[row] != 0; k++) {
             const double value = gsw_value_at(csr->values, csr->value_type, k);
             sum += value;
             size += fabs(value);
@@ -141,23 +155,24 @@ static gsw_status copy_inner(gsw_context *context, const gsw_csr *csr, gsw_csr *
     return GSW_SUCCESS;
 }
 
-/* Takes the numbers of the border; `host` has one per point. */
-static gsw_status take_numbers(const gsw_csr *csr, double *host, gsw_border *border) {
+/* Takes the numbers of the border; `host` has one per point, as `ones`. */
+static gsw_status take_numbers(const gsw_csr *csr, const double *ones, double *host,
+                               gsw_border *border) {
     gsw_context *context = border->context;
     const int64_t points = border->points, last = begin_of(csr, points);
     const size_t bytes = (size_t)points * sizeof *host;
     GSW_TRY(gsw_reserve_vector(context, 3 * points, &border->ones));
     border->row = border->ones + points;
     border->column = border->row + points;
-    GSW_TRY(context->ops->vector->fill(context, points, 1, border->ones));
+    GSW_TRY(context->ops->memory->upload(context, border->ones, ones, bytes));
     for (int64_t i = 0; i < points; i++) {
         host[i] = gsw_value_at(csr->values, csr->value_type, last + i);
-        border->row_sum += host[i];
+        border->row_sum += ones[i] * host[i];
     }
     GSW_TRY(context->ops->memory->upload(context, border->row, host, bytes));
     for (int64_t i = 0; i < points; i++) {
         host[i] = gsw_value_at(csr->values, csr->value_type, begin_of(csr, i + 1) - 1);
-        border->column_sum += host[i];
+        border->column_sum += ones[i] * host[i];
     }
     GSW_TRY(context->ops->memory->upload(context, border->column, host, bytes));
     if (csr->nonzeros - last > points)
@@ -167,12 +182,14 @@ static gsw_status take_numbers(const gsw_csr *csr, double *host, gsw_border *bor
 
 static gsw_status take(gsw_context *context, const gsw_csr *csr, gsw_border *border,
                        gsw_csr *inner) {
-    void *host;
-    *border = (gsw_border){.context = context, .points = csr->rows - 1};
-    GSW_TRY(gsw_alloc(context, (size_t)border->points, 2 * sizeof(double), "two vectors", &host));
-    const int zero = adds_up_to_zero(csr, host);
-    gsw_status status = take_numbers(csr, host, border);
-    free(host);
+    const int64_t points = csr->rows - 1;
+    void *memory;
+    *border = (gsw_border){.context = context, .points = points};
+    GSW_TRY(gsw_alloc(context, (size_t)points, 3 * sizeof(double), "three vectors", &memory));
+    double *ones = memory, *host = ones + points;
+    const int zero = adds_up_to_zero(csr, ones, host);
+    gsw_status status = take_numbers(csr, ones, host, border);
+    free(memory);
     GSW_TRY(status);
     const double size = fabs(border->row_sum) * fabs(border->column_sum);
     if (!zero || !(size > 0) || isinf(size))
