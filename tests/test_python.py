@@ -1282,6 +1282,22 @@ def test_a_row_for_the_mean(base):
         gs.solve(other, b)
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_none_beside_fixed_points(bad):
+    """The message says what is not finite, and a guess that is not is left out, as without them."""
+    A = sp.kronsum(*2 * [sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(40, 40))]).tolil()
+    for i in range(0, 1600, 97):
+        A[i, :] = 0.0
+        A[i, i] = 1.0
+    A, b, guess = sp.csr_matrix(A), vectors(1600), np.zeros(1600)
+    guess[5] = bad
+    x, info = gs.solve(A, b, x0=guess)
+    assert not info and np.linalg.norm(b - A @ x) <= 1e-8 * np.linalg.norm(b)
+    b[7] = bad
+    x, info = gs.solve(A, b)
+    assert info and not info.converged and info.message == "the norm of b is not finite"
+
+
 def test_a_row_for_the_mean_with_volumes():
     """Cells of different sizes: the condition is on the mean over the volume."""
     rng = np.random.default_rng(3)

@@ -127,10 +127,13 @@ static gsw_status fix(const gsw_lifted *l, double *x) {
 
 gsw_status gsw_lifted_begin(gsw_lifted *l, const double *b, double *x, gsw_lifted_goal *goal) {
     const gsw_vector_ops *ops = l->context->ops->vector;
-    double inside = 0;
+    double inside = 0, guess;
     if (l->kept != NULL)
         GSW_TRY(ops->copy(l->context, l->points, x, l->kept));
     GSW_TRY(select(l, 0, x, NULL, x));
+    GSW_TRY(norm(l, x, &guess));
+    if (!isfinite(guess)) /* as where nothing is lifted */
+        GSW_TRY(ops->fill(l->context, l->points, 0, x));
     GSW_TRY(ops->copy(l->context, l->points, b, l->r));
     GSW_TRY(select(l, 0, l->r, NULL, l->r));
     GSW_TRY(norm(l, l->r, &goal->reference));

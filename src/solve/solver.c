@@ -474,21 +474,24 @@ static gsw_status solve_lifted(gsw_solver *s, const double *b, double *x) {
     const gsw_krylov_options *k = &s->krylov;
     gsw_lifted_goal goal = {.rtol = rtol_of(s), .atol = k->atol};
     gsw_status status = gsw_lifted_begin(l, b, x, &goal);
+    const int began = status == GSW_SUCCESS;
     double rtol = 1;
     for (int round = 0; round < ROUNDS && status == GSW_SUCCESS && rtol > 0; round++) {
         status = gsw_lifted_next(l, b, x, &goal, &rtol);
         if (status == GSW_SUCCESS && rtol > 0 && rtol < 1)
             status = solve_round(s, rtol, x);
     }
-    if (status != GSW_SUCCESS && gsw_krylov_ended(status)) /* the last x counts */
-        GSW_TRY(gsw_lifted_next(l, b, x, &goal, &rtol));
+    if (began && status != GSW_SUCCESS && gsw_krylov_ended(status)) /* the last x counts */
+        (void)gsw_lifted_next(l, b, x, &goal, &rtol);
     if (k->keep_inactive)
         GSW_TRY(gsw_lifted_restore(l, x));
     s->report.converged = status == GSW_SUCCESS && rtol == 0;
     if (goal.reference > 0)
         s->report.residual = goal.residual / goal.reference;
-    if (status != GSW_SUCCESS || s->report.converged)
+    if (s->report.converged)
         return status;
+    if (status != GSW_SUCCESS) /* of an attempt the report has the message */
+        return s->report.message[0] == '\0' ? deny(s, status) : status;
     return deny(s, gsw_fail(s->context, GSW_ERROR_NOT_CONVERGED, "b - A x stays at %.3g of b%s",
                             s->report.residual,
                             l->zeros > 0 ? ": b is not 0 where the matrix has rows of zeros" : ""));
