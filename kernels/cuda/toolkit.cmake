@@ -34,7 +34,6 @@ function(gsw_find_devices oldest out)
     set(${out} "${found}" PARENT_SCOPE)
 endfunction()
 
-set(gsw_cuda_problem "GSW_CUDA is OFF")
 if(NOT GSW_CUDA STREQUAL "OFF")
     # The toolkit's own installer puts the compiler here but not on the PATH.
     find_program(gsw_nvcc nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
@@ -60,10 +59,6 @@ if(NOT GSW_CUDA STREQUAL "OFF")
             gsw_find_devices(${gsw_oldest_device} gsw_devices)
             if(NOT gsw_devices)
                 set(gsw_devices ${gsw_oldest_device} 90)
-                # A package for Python is built where it runs, and pip does not show why it takes minutes.
-                if(SKBUILD AND GSW_CUDA STREQUAL "AUTO")
-                    set(gsw_cuda_problem "nvidia-smi names no supported GPU")
-                endif()
             endif()
             set(CMAKE_CUDA_ARCHITECTURES "${gsw_devices}" CACHE STRING "Devices to compile for")
         endif()
