@@ -1282,6 +1282,17 @@ def test_a_row_for_the_mean(base):
         gs.solve(other, b)
 
 
+def test_two_coupled_fields_take_dilu():
+    """ILU(0) and multigrid fail where two fields are coupled as in the Cahn-Hilliard equation."""
+    line = sp.diags([1.0, np.r_[-1.0, np.full(38, -2.0), -1.0], 1.0], [-1, 0, 1], shape=(40, 40))
+    L, one = sp.kronsum(line, line), sp.eye(1600)
+    A, b = sp.csr_matrix(sp.bmat([[6.25 * one, L], [-L, 0.0625 * one]])), vectors(3200)
+    with pytest.warns(UserWarning, match="2 unknowns per point"):
+        x, info = gs.solve(A, b)
+    assert not info and info.precond == "dilu" and info.iterations <= 150
+    assert np.linalg.norm(b - A @ x) <= 1e-8 * np.linalg.norm(b)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_numbers_that_are_none_beside_fixed_points(bad):
     """The message says what is not finite, and a guess that is not is left out, as without them."""

@@ -19,7 +19,9 @@
  *
  *   1. with the same preconditioner and another method: BiCGSTAB after CG (with multigrid GMRES),
  *      GMRES after BiCGSTAB;
- *   2. with the next preconditioner: multigrid, a factor, what was only slow, and then Jacobi;
+ *   2. with the next preconditioner: multigrid, a factor, what was only slow, and then Jacobi; DILU
+ *      first where the matrix is not symmetric and the signs of its couplings speak against
+ *      multigrid;
  *   3. with GMRES and no preconditioner.
  *
  * A solver looks for two properties first, on a partition as well:

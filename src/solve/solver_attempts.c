@@ -40,8 +40,9 @@ enum { ATTEMPTS_MOST = 8 };
 
 /* ---- which attempts there are ---- */
 
-static const gsw_precond order[] = {GSW_PRECOND_MULTIGRID, GSW_PRECOND_IC0,    GSW_PRECOND_ILU0,
-                                    GSW_PRECOND_SSOR,      GSW_PRECOND_JACOBI, GSW_PRECOND_NONE};
+static const gsw_precond order[] = {GSW_PRECOND_DILU, GSW_PRECOND_MULTIGRID, GSW_PRECOND_IC0,
+                                    GSW_PRECOND_ILU0, GSW_PRECOND_SSOR,      GSW_PRECOND_JACOBI,
+                                    GSW_PRECOND_NONE};
 enum { ORDER = (int)(sizeof order / sizeof order[0]) };
 
 static unsigned bit(gsw_method method) {
@@ -63,6 +64,9 @@ static int is_open(const gsw_solver *s, gsw_precond precond) {
     if (s->tried.closed[precond] || s->tried.methods[precond] != 0)
         return 0;
     switch (precond) {
+    case GSW_PRECOND_DILU: /* where ILU(0) may be unstable, and multigrid is as bad: of two coupled
+                              unknowns DILU took 58 iterations, and ILU(0) and multigrid failed */
+        return c->reason == GSW_REASON_SIGNS && c->symmetric == 0;
     case GSW_PRECOND_MULTIGRID:
         return c->reason != GSW_REASON_REACH && c->reason != GSW_REASON_DIAGONAL &&
                c->reason != GSW_REASON_REFUSED;
@@ -134,7 +138,8 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
     const gsw_reason reason = s->choice.reason;
     /* Cycles were tried before Jacobi was taken. */
     const int cheap = s->precond == GSW_PRECOND_JACOBI && reason == GSW_REASON_CYCLE;
-    const int to_multigrid = next_precond(s) == GSW_PRECOND_MULTIGRID && !cheap;
+    const gsw_precond next = next_precond(s);
+    const int to_multigrid = (next == GSW_PRECOND_MULTIGRID || next == GSW_PRECOND_DILU) && !cheap;
     const double thin = gsw_choice_thinness(s->context, &s->matrix.grid);
     const int doubt = reason == GSW_REASON_CYCLE || reason == GSW_REASON_SIGNS ||
                       reason == GSW_REASON_INDEFINITE || thin > 1;
