@@ -2266,6 +2266,26 @@ def test_history():
     assert info.history == ()
 
 
+def test_results_are_shown_in_short():
+    A, b = poisson(6, 5, 4), vectors(120)
+    x, info = gs.solve(A, b)
+    assert repr(info) == str(info) and len(repr(info)) < 250
+    assert f"iterations={info.iterations}, " in repr(info) and "precond='ic0', method='cg'" in repr(info)
+    assert f"history=<{info.iterations + 1} norms>" in repr(info) and "message" not in repr(info)
+    x, info = gs.solve(A, b, maxiter=1)
+    assert f"message={info.message!r}" in repr(info)
+    assert repr(gs.cg(A, b)[1]).startswith("KrylovResult(converged=True, iterations=")
+
+
+@pytest.mark.parametrize("kind", [gs.SolveResult, gs.KrylovResult, gs.SystemResult, gs.FactorInfo,
+                                  gs.MultigridLevel, gs.MultigridInfo, gs.Embedding])
+def test_fields_of_results_have_words(kind):
+    for name in kind._fields:
+        words = getattr(kind, name).__doc__
+        assert words and "lias for field" not in words and "#" not in words, name
+    assert kind is not gs.SolveResult or kind.history.__doc__.endswith("history[0] is that of the guess")
+
+
 def test_plot():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")

@@ -3,7 +3,6 @@ project, so that links between them hold: the Markdown pages, a page for each he
 source that a page links to.
 """
 
-import inspect
 import os
 import re
 import shutil
@@ -116,9 +115,8 @@ def as_rst(text):
 
 
 def fields(kind):
-    """The members of a NamedTuple, with the comments behind them, as lines of a docstring."""
-    rows = re.findall(r"^    (\w+): [^#\n]*(?:# *(.*))?((?:\n {8,}# .*)*)", inspect.getsource(kind), re.M)
-    return ["", *(f"{name}  {' '.join([said, *re.findall('# (.*)', more)])}" for name, said, more in rows)]
+    """The members of a NamedTuple, with their words, as lines of a docstring."""
+    return ["", *(f"{name}  {getattr(kind, name).__doc__}" for name in kind._fields)]
 
 
 def read_docstring(app, what, name, obj, options, lines):

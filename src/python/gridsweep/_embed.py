@@ -10,15 +10,17 @@ from ._arrays import Matrix
 from ._context import Context
 from ._grid import Grid, Stencil
 from ._options import GridLike
+from ._words import explained
 
 
+@explained
 class Embedding(NamedTuple):
     """A matrix on the whole grid, and the way to it and back: what embed() returns."""
 
     matrix: Any       # SciPy CSR over all points; rows of inactive points are those of the identity
     active: Any       # its mask, of bool, in the shape of the grid: False where there was no row
-    grid: Grid
-    stencil: Stencil
+    grid: Grid        # of the matrix
+    stencil: Stencil  # of the matrix
     points: Any       # the point of each row, counted from 0
 
     def spread(self, b: Any) -> Any:

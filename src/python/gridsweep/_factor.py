@@ -16,6 +16,7 @@ from ._grid import Grid, Stencil, with_axes
 from ._library import library
 from ._options import FactorOptions, GridLike, TriangularOptions, names_of
 from ._preconditioner import Preconditioner
+from ._words import explained
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -23,14 +24,15 @@ if TYPE_CHECKING:
 _DTYPES = tuple(t.DTYPES)  # by their numbers in the library
 
 
+@explained
 class FactorInfo(NamedTuple):
     """The description of a factor (gsw_factor_info)."""
 
-    kind: str
+    kind: str            # "ilu0", "ic0" and so on
     factor_type: str     # dtype of the coefficients
     vector_type: str     # dtype of b and x, and of the arithmetic
-    grid: Grid
-    stencil: Stencil
+    grid: Grid           # that of the matrix
+    stencil: Stencil     # that of the matrix
     points: int          # rows
     packed_bytes: int    # coefficients kept, padding included
     work_bytes: int      # everything else that the factor keeps

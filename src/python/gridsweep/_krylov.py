@@ -18,6 +18,7 @@ from ._grid import with_axes
 from ._library import library
 from ._options import KrylovOptions, names_of
 from ._preconditioner import Preconditioner
+from ._words import explained, short
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -27,12 +28,13 @@ ENDED = {t.Status.SUCCESS, t.Status.NOT_CONVERGED, t.Status.BREAKDOWN, t.Status.
          t.Status.STOPPED}
 
 
+@explained
 class KrylovResult(NamedTuple):
     """How a solve ended (gsw_krylov_result). Like SciPy's info it is true if something went wrong:
     `if info:` means that x does not meet the tolerance."""
 
     converged: bool    # the true residual of x meets the tolerance
-    iterations: int
+    iterations: int    # of this system
     residual: float    # true ||b - A x|| / ||b|| at the end (the norm itself if b = 0)
     recurrence: float  # the method's own last norm divided by its reference
     solve_ms: float    # wall time
@@ -45,6 +47,9 @@ class KrylovResult(NamedTuple):
 
     def __bool__(self):
         return not self.converged
+
+    def __repr__(self):
+        return short(self, "converged iterations residual solve_ms")
 
 
 class Results(List[Any]):

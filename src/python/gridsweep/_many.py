@@ -15,18 +15,20 @@ from ._krylov import ENDED, Results, Solution
 from ._library import library
 from ._options import GridLike, SolverOptions, names_of
 from ._solver import Solver
+from ._words import explained
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+@explained
 class SystemResult(NamedTuple):
     """How a system of solve_many() ended (gsw_system_report). It is true if something went wrong."""
 
     converged: bool   # the true residual of x meets the tolerance
-    iterations: int
+    iterations: int   # of this system
     residual: float   # true ||b - A x|| / ||b||
-    status: t.Status
+    status: t.Status  # as in KrylovResult
     message: str      # of the first system that failed what the library said, of others what their
                       # status means; "" for SUCCESS
 

@@ -15,6 +15,7 @@ from ._grid import Grid, Stencil, with_axes
 from ._library import library
 from ._options import GridLike, MultigridOptions, names_of
 from ._preconditioner import Preconditioner
+from ._words import explained
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -29,12 +30,13 @@ def _count(levels: int) -> str:
     return f"{levels} level" + ("s" if levels > 1 else "")
 
 
+@explained
 class MultigridLevel(NamedTuple):
     """One level of a hierarchy (gsw_multigrid_level)."""
 
-    grid: Grid
-    stencil: Stencil
-    points: int
+    grid: Grid              # of this level
+    stencil: Stencil        # of its matrix
+    points: int             # of its grid
     couplings: int          # of its matrix, inside the grid
     axes: str               # axes that the next level coarsens, such as "xz"; "-" for none
     coupling: Tuple[float, float, float]  # mean share of a row's couplings along x, y and z
@@ -43,12 +45,13 @@ class MultigridLevel(NamedTuple):
     bytes: int              # memory that it keeps
 
 
+@explained
 class MultigridInfo(NamedTuple):
     """The description of a hierarchy (gsw_multigrid_info). str() of it is a table."""
 
     levels: Tuple[MultigridLevel, ...]  # the finest first
-    smoother: str
-    cycle: str
+    smoother: str               # as in multigrid(); the levels have their own
+    cycle: str                  # "V", "F" or "W"
     cycle_type: str             # dtype of the whole cycle
     symmetric: bool             # A is symmetric, and R is P transposed
     singular: bool              # every row's sum vanishes: constants are in the null space

@@ -17,36 +17,42 @@ from ._library import library
 from ._multigrid import multigrid_options
 from ._options import GridLike, Hierarchy, SolverFactor, SolverOptions, names_of
 from ._watch import Bar, Lines
+from ._words import explained, short
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+@explained
 class SolveResult(NamedTuple):
     """How solve() or Solver.solve() ended (gsw_solver_report). It is true if something went wrong:
     `if info:` means that x does not meet the tolerance."""
 
-    converged: bool    # this and the next nine as in KrylovResult, for the last attempt; but
-    iterations: int    # iterations, solve_ms and replacements are those of all attempts
-    residual: float
-    recurrence: float
-    solve_ms: float
-    status: t.Status
-    message: str
-    stagnated: bool
-    replacements: int
-    removed: float
+    converged: bool    # the true residual of x meets the tolerance
+    iterations: int    # of all attempts
+    residual: float    # true ||b - A x|| / ||b|| at the end (the norm itself if b = 0)
+    recurrence: float  # the method's own last norm divided by its reference
+    solve_ms: float    # wall time of all attempts
+    status: t.Status   # SUCCESS, NOT_CONVERGED, BREAKDOWN, NON_FINITE or STOPPED
+    message: str       # the library's message about it; "" for SUCCESS
+    stagnated: bool    # NOT_CONVERGED because more iterations would not help
+    replacements: int  # how often the true residual replaced the recurrence, in all attempts
+    removed: float     # the part of b along the null vector, which is left out: between 0 and 1
     precond: str       # of the last attempt: "none", "jacobi", "ssor", "dilu", "ilu0", "ic0", "mg"
-    method: str        # the same: "cg", "bicgstab", "gmres", "richardson"
+    method: str        # of the last attempt: "cg", "bicgstab", "gmres", "richardson"
     reason: str        # why the first attempt was chosen; "" if you named both
     fallback: str      # what the last attempt was, and why it followed; "" if it was the first
-    attempts: int
+    attempts: int      # how many there were
     setup_ms: float    # wall time of the choice and of the preconditioner, or of the last update
     history: Tuple[float, ...]  # the residual norm after each iteration of all attempts, relative as
                                 # a callback gets it; history[0] is that of the guess
 
     def __bool__(self) -> bool:
         return not self.converged
+
+    def __repr__(self) -> str:
+        return short(self, "converged iterations residual precond method solve_ms setup_ms",
+                     history=f"<{len(self.history)} norms>")
 
     def plot(self, ax: Any = None) -> Any:
         """Draws the history over the iterations with matplotlib, into `ax` or a new figure, and

@@ -1,0 +1,32 @@
+"""What help() and repr() show of the results, which are NamedTuples."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any, Type, TypeVar
+
+_Kind = TypeVar("_Kind")
+_FIELD = re.compile(r"^    (\w+): [^#\n]*# *(.*)((?:\n {8,}# .*)*)", re.M)
+
+
+def explained(kind: Type[_Kind]) -> Type[_Kind]:
+    """Gives each field of a NamedTuple its docstring: the comment behind it in the source."""
+    try:
+        source = Path(str(sys.modules[kind.__module__].__file__)).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return kind  # there is only compiled code
+    body = re.search(rf"^class {kind.__name__}\(.*?(?=^\S|\Z)", source, re.M | re.S)
+    for name, said, more in _FIELD.findall(body[0] if body else ""):
+        getattr(kind, name).__doc__ = " ".join([said, *re.findall("# (.*)", more)])
+    return kind
+
+
+def short(result: Any, names: str, **others: Any) -> str:
+    """A repr with the fields `names`, and with the message if there is one. Numbers have four digits."""
+    shown = {name: getattr(result, name) for name in names.split()}
+    shown.update(others)
+    if result.message:
+        shown["message"] = result.message
+    words = (f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value!r}"
+             for name, value in shown.items())
+    return f"{type(result).__name__}({', '.join(words)})"
