@@ -60,11 +60,11 @@ wheel=$(ls "$root"/build/wheel/*manylinux_*.whl)
 echo "auditwheel: $(basename "$wheel"), $(wc -c <"$wheel") bytes"
 "$python" -m zipfile -l "$wheel" | grep -o 'gridsweep.libs/libgomp[^ ]*'
 
-# What runs on the new system, in the folder that is named. Lines that begin with "= " are shown.
+# What runs on the new system, in the folder that is named, with this Python. Lines that begin with "= " are shown.
 cat >inside <<'END'
 set -eu
 cd "$1"
-python3 -m venv clean
+"$2" -m venv clean
 try="timeout 300 clean/bin/python"
 clean/bin/pip install -q --no-index --find-links wheels 'gridsweep[scipy]'
 $try example.py
@@ -102,9 +102,9 @@ code=0
 if [ "$suite" ]; then
     mmdebstrap --variant=minbase --include=python3-venv --components=main --format=null \
         --aptopt='APT::Install-Recommends "false"' --customize-hook="copy-in $work/clean /" \
-        --customize-hook="chroot \"\$1\" $environment sh /clean/inside /clean" $suite - >log 2>&1 || code=$?
+        --customize-hook="chroot \"\$1\" $environment sh /clean/inside /clean python3" $suite - >log 2>&1 || code=$?
 else
-    $environment sh clean/inside "$work/clean" >log 2>&1 || code=$?
+    $environment sh clean/inside "$work/clean" "$(command -v "$python")" >log 2>&1 || code=$?
 fi
 [ $code -eq 0 ] || {
     cat log
