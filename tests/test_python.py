@@ -2193,8 +2193,13 @@ def test_solve_several_systems():
         for k in (0, 2):
             alone, info = gs.solve(A, b[:, k], None if x0 is None else x0[:, k])
             assert np.array_equal(alone, x[:, k]) and info[:4] == infos[k][:4]
+        assert not infos.converged and np.isnan(infos.residual)
+        assert infos.message == infos[1].message == "the norm of b is not finite"
+        assert infos.iterations == max(info.iterations for info in infos)
+    x, infos = gs.solve(A, b[:, ::2])
+    assert infos.converged and 0 < infos.residual <= 1e-8 and infos.message == ""
     x, infos = gs.solve(A, b[:, :0])
-    assert x.shape == (924, 0) and infos == []
+    assert x.shape == (924, 0) and infos == [] and infos.converged and infos.iterations == 0
     x, infos = gs.solve(A, b[:, :1])
     assert x.shape == (924, 1) and len(infos) == 1
 

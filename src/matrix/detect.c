@@ -73,8 +73,8 @@ _Static_assert(1 GSW_NAMED_STENCILS(REACHES, WITHIN_REACH), "a named stencil rea
 /* Ends of messages: neither is known, or points of a grid have no rows. */
 static const char no_grid[] = "; the matrix is not a regular grid, or its rows are not in natural "
                               "order (x fastest, then y, then z)";
-static const char few_rows[] = "; rows seem to be missing: each point of the grid needs a row, and "
-                               "one that is left out needs a 1 on its diagonal";
+static const char few_rows[] = "; rows seem to be missing: each point of the grid needs a row; or "
+                               "give a mask (active, --mask) of the points that have one";
 
 /* The distinct distances column - row, ascending, 0 among them. One more place holds a sentinel. */
 typedef struct distance_set {

@@ -59,6 +59,26 @@ class Results(List[Any]):
     def __bool__(self) -> bool:
         return any(self)
 
+    @property
+    def converged(self) -> bool:
+        """Whether all have."""
+        return all(result.converged for result in self)
+
+    @property
+    def iterations(self) -> int:
+        """The most of one system."""
+        return max((result.iterations for result in self), default=0)
+
+    @property
+    def residual(self) -> float:
+        """The largest, or NaN."""
+        return float(np.max([result.residual for result in self], initial=0.0))
+
+    @property
+    def message(self) -> str:
+        """That of the first system that failed; "" where none has."""
+        return next((result.message for result in self if result), "")
+
 
 Solution = Tuple[Any, Any]  # x and how the solve ended; for several systems Results
 
@@ -281,7 +301,7 @@ def cg(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solu
     b   shape (points,), or that of a field on the grid: (nz, ny, nx), in 2D also (ny, nx). Or
         (points, count) for several systems at once. With a Factor as M, and with a matrix without M,
         cg() and bicgstab() share reading them among systems. x has the shape of b, and for several
-        systems info is a list with a KrylovResult for each, which is true if one of them is. Each
+        systems info is a list with a KrylovResult for each, which is true if any of them failed. Each
         system has its own end, and the bits that it has alone without Eisenstat's form.
     x0  the first guess, in the shape of b; unchanged unless it is `out`. None: zeros
 

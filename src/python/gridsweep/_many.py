@@ -71,7 +71,7 @@ def solve_many(matrices: Any, b: Any, x0: Any = None, rtol: float = 1e-8,
                grid: Optional[GridLike] = None, *, out: Any = None,
                **options: Unpack[SolverOptions]) -> Solution:
     """Solves A x = b for many systems of one grid and stencil, each with its own values, and returns
-    (x, info): info is a list with a SystemResult for each, which is true if one of them is.
+    (x, info): info is a list with a SystemResult for each, which is true if any of them failed.
 
     Use it for many small systems: on the CPU each thread solves one at a time, on a GPU each kernel
     works on all of them. For many b of one matrix use Solver.

@@ -58,7 +58,10 @@ class SolveResult(NamedTuple):
         """Draws the history over the iterations with matplotlib, into `ax` or a new figure, and
         returns the axes."""
         if ax is None:
-            from matplotlib import pyplot
+            try:
+                from matplotlib import pyplot
+            except ImportError as error:
+                raise ImportError("plot() needs matplotlib: pip install matplotlib") from error
             ax = pyplot.figure().add_subplot()
         ax.semilogy(range(len(self.history)), self.history, label=f"{self.precond} with {self.method}")
         ax.set_xlabel("iteration")
@@ -297,7 +300,7 @@ def solve(A: Any, b: Any, x0: Any = None, rtol: float = 1e-8, grid: Optional[Gri
     b     shape (points,), or that of a field on the grid: (nz, ny, nx), in 2D also (ny, nx). Or
           (points, count) for several systems, one after the other; a field wins where both fit. x
           has the shape of b, and for several systems info is a list with a SolveResult for each,
-          which is true if one of them is.
+          which is true if any of them failed.
     x0    the first guess, in the shape of b or (points,); unchanged unless it is `out`. None: zeros
     rtol  the solve stops when ||b - A x|| is at most max(rtol * ||b||, atol)
     grid  Grid or (nx, ny, nz); None: it is that of `shape` or `active`, or it is found, as by
