@@ -21,12 +21,12 @@ def explained(kind: Type[_Kind]) -> Type[_Kind]:
     return kind
 
 
-def short(result: Any, names: str, **others: Any) -> str:
-    """A repr with the fields `names`, and with the message if there is one. Numbers have four digits."""
-    shown = {name: getattr(result, name) for name in names.split()}
-    shown.update(others)
-    if result.message:
-        shown["message"] = result.message
-    words = (f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value!r}"
-             for name, value in shown.items())
+def short(result: Any, names: str, **others: str) -> str:
+    """A repr with the fields `names`, with the words of `others`, and with the message if there is one.
+    Numbers have four digits."""
+    fields = {name: getattr(result, name) for name in names.split()}
+    words = [f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value!r}"
+             for name, value in fields.items()]
+    words += [f"{name}={value}" for name, value in others.items()]
+    words += [f"message={result.message!r}"] * bool(result.message)
     return f"{type(result).__name__}({', '.join(words)})"
