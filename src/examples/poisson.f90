@@ -11,6 +11,14 @@ module gridsweep
 
     integer, parameter :: GSW_STENCIL_MAX = 128
 
+    type, bind(C) :: gsw_context_options
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: backend = 1 ! 1: the CPU, 2: CUDA, whose arrays are on the device
+        integer(c_int) :: threads = 0, device = 0
+        type(c_ptr) :: stream = c_null_ptr
+        type(c_funptr) :: log = c_null_funptr
+        type(c_ptr) :: log_user = c_null_ptr, tuning = c_null_ptr
+    end type
     type, bind(C) :: gsw_grid
         integer(c_int64_t) :: nx = 0, ny = 0, nz = 0
         integer(c_int32_t) :: periodic = 0
@@ -35,7 +43,7 @@ module gridsweep
     interface
         integer(c_int) function gsw_context_create(options, context) bind(C)
             import
-            type(c_ptr), value :: options
+            type(gsw_context_options) :: options
             type(c_ptr) :: context
         end function
         subroutine gsw_context_destroy(context) bind(C)
@@ -76,6 +84,7 @@ program poisson
     integer(c_int), target :: row_ptr(points + 1), columns(7 * points)
     real(c_double), target :: values(7 * points)
     real(c_double) :: b(points), x(points), residual
+    type(gsw_context_options) :: place
     type(c_ptr) :: context = c_null_ptr
     type(gsw_csr) :: csr, copy
     type(gsw_matrix) :: matrix
@@ -85,7 +94,8 @@ program poisson
                   columns=c_loc(columns), values=c_loc(values))
     b = 1
     x = 0
-    call must(gsw_context_create(c_null_ptr, context))
+    place%size = c_sizeof(place)
+    call must(gsw_context_create(place, context))
     call must(gsw_matrix_fit(context, csr, c_null_ptr, c_null_ptr, matrix, copy))
     call must(gsw_solve(context, matrix, c_null_ptr, b, x, c_null_ptr)) ! to 1e-8
     call gsw_csr_free(copy)
