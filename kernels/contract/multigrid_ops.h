@@ -28,6 +28,7 @@ typedef struct gsw_survey {
     double least;       /* least |diagonal| */
     int64_t bad_row;    /* lowest row whose diagonal is zero or not finite, or -1 */
     int symmetric;      /* to 1e-7 of the diagonals */
+    int mirrored;       /* to the last bit, where products read no array outside the grid; else 0 */
     int zero_sums;      /* every row's sum vanishes, to 1e-12 of its entries */
     int constants;      /* the same to 10 roundings: A maps constants to 0 */
     int isolated;       /* some row has no entry but its diagonal */

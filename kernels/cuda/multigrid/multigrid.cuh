@@ -21,6 +21,16 @@ gsw_status gsw_cuda_interpolate(gsw_context *context, const gsw_transfer *transf
 gsw_status gsw_cuda_triple(gsw_context *context, const gsw_transfer *transfer,
                            const gsw_matrix *matrix, gsw_dtype type, void *const *prolongation,
                            void *const *restriction, double *const *coarse);
+/* The same where each coupling has a slot of its own, in fp64. `mean`: with the rows of
+ * (A + A^T) / 2. */
+bool gsw_cuda_has_slots(const gsw_transfer *transfer, const gsw_matrix *matrix);
+gsw_status gsw_cuda_weigh_slots(gsw_context *context, const gsw_transfer *transfer,
+                                const gsw_matrix *matrix, bool mean, gsw_dtype type,
+                                void *const *weights, unsigned long long *degenerate);
+gsw_status gsw_cuda_multiply_slots(gsw_context *context, const gsw_transfer *transfer,
+                                   const gsw_matrix *matrix, gsw_dtype type,
+                                   void *const *prolongation, void *const *restriction,
+                                   double *const *coarse);
 gsw_status gsw_cuda_mend_diagonal(gsw_context *context, const gsw_transfer *transfer,
                                   const gsw_matrix *matrix, double *diagonal);
 gsw_status gsw_cuda_inject(gsw_context *context, const gsw_transfer *transfer,

@@ -89,51 +89,55 @@ __device__ unsigned largest_of_warp(unsigned value) {
 #endif
 }
 
-/* Row with the largest entry of a column, from the diagonal down. A warp compares the 20 bits of
- * the mantissa that one word holds; all its threads get the result. */
-__device__ int find_pivot(const square &a, int k) {
-    const int row = (int)threadIdx.x;
-    const unsigned size = row >= k ? (unsigned)__double2hiint(fabs(a[row][k])) + 1 : 0;
+/* The lane whose value is the largest, among those that serve; all lanes get the result. They
+ * compare the 20 bits of the mantissa that one word holds. */
+__device__ int find_pivot(double value, bool serves) {
+    const unsigned size = serves ? (unsigned)__double2hiint(fabs(value)) + 1 : 0;
     return __ffs((int)__ballot_sync(0xffffffffU, size == largest_of_warp(size))) - 1;
 }
 
-/* Inverts a square in place. Returns false in all threads if a pivot is nearly zero compared with
- * the diagonal. */
+/* Inverts a square in place, by one warp whose lanes keep a row each. Rows stay where they are: the
+ * pivot of column k becomes row k of the inverse at the end, and its place becomes a column. The
+ * kept rows are turned by one place in each step, so that the present column is the first one.
+ * Returns false in all threads if a pivot is nearly zero compared with the diagonal. */
 __device__ bool invert_square(square &a, const double *diagonal, int rows) {
+    __shared__ double line[SIDE];
     __shared__ int pivots[SIDE];
-    __shared__ double row[SIDE], column[SIDE];
-    bool regular = true;
-    for (int k = 0; k < SIDE; k++) {
-        if (threadIdx.x < SIDE) { /* exchange rows k and pivot, divide, and keep both lines */
-            const int j = (int)threadIdx.x, pivot = find_pivot(a, k);
-            const double of_pivot = a[pivot][j], of_k = a[k][j];
-            const double reciprocal = 1 / a[pivot][k];
+    __shared__ bool regular;
+    if (threadIdx.x < SIDE) {
+        const int lane = (int)threadIdx.x;
+        double own[SIDE];
+        int turn = -1;
+        bool serves = true;
+#pragma unroll
+        for (int j = 0; j < SIDE; j++)
+            own[j] = a[lane][j];
+#pragma unroll 1
+        for (int k = 0; k < SIDE; k++) {
+            const bool is_pivot = lane == find_pivot(own[0], turn < 0);
+            if (is_pivot) {
+                turn = k;
+                pivots[k] = lane;
+#pragma unroll
+                for (int j = 0; j < SIDE; j++)
+                    line[j] = own[j];
+            }
             __syncwarp();
-            a[pivot][j] = of_k;
-            row[j] = j == k ? reciprocal : of_pivot * reciprocal;
+            const double reciprocal = 1 / line[0];
+            serves = serves && isfinite(reciprocal) &&
+                     (k >= rows || fabs(reciprocal) * LEAST_PIVOT * fabs(diagonal[k]) < 1);
+            const double factor = is_pivot ? reciprocal : -own[0] * reciprocal;
+#pragma unroll
+            for (int j = 1; j < SIDE; j++)
+                own[j - 1] = fma(factor, line[j], is_pivot ? 0 : own[j]);
+            own[SIDE - 1] = factor;
             __syncwarp();
-            column[j] = j == k ? 0 : a[j][k];
-            if (j == 0)
-                pivots[k] = pivot;
         }
-        __syncthreads();
-        regular = regular && isfinite(row[k]) &&
-                  (k >= rows || fabs(row[k]) * LEAST_PIVOT * fabs(diagonal[k]) < 1);
-        for (int r = square_row(); r < SIDE; r += ROWS_AT_ONCE) {
-            const int j = square_column();
-            const double old = j == k ? 0 : a[r][j];
-            a[r][j] = r == k ? row[j] : old - column[r] * row[j];
-        }
-        __syncthreads();
-    }
-    /* Exchanges of rows become exchanges of the inverse's columns, the last one first. */
-    for (int k = SIDE - 1; k >= 0; k--) {
-        const int r = (int)threadIdx.x;
-        if (r < SIDE && pivots[k] != k) {
-            const double left = a[r][k];
-            a[r][k] = a[r][pivots[k]];
-            a[r][pivots[k]] = left;
-        }
+#pragma unroll
+        for (int j = 0; j < SIDE; j++)
+            a[turn][pivots[j]] = own[j];
+        if (lane == 0)
+            regular = serves;
     }
     __syncthreads();
     return regular;

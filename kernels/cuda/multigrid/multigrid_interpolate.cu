@@ -174,7 +174,10 @@ gsw_status gsw_cuda_interpolate(gsw_context *context, const gsw_transfer *transf
     const auto make = type == GSW_F64 ? f32 ? launch<double, float> : launch<double, double>
                       : f32 ? launch<float, float>
                                       : launch<float, double>;
-    GSW_TRY(make(context, transfer, matrix, view, weights, count));
+    const bool in_slots = gsw_cuda_has_slots(transfer, matrix) && view != ROW_SYMMETRIC_PART_CUT;
+    GSW_TRY(in_slots ? gsw_cuda_weigh_slots(context, transfer, matrix, view == ROW_SYMMETRIC_PART,
+                                            type, weights, count)
+                     : make(context, transfer, matrix, view, weights, count));
     GSW_TRY(context->ops->memory->download(context, &found, count, sizeof found));
     *degenerate = (int64_t)found;
     return GSW_SUCCESS;

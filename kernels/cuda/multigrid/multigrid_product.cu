@@ -236,6 +236,9 @@ gsw_status gsw_cuda_triple(gsw_context *context, const gsw_transfer *transfer,
                            const gsw_matrix *matrix, gsw_dtype type, void *const *prolongation,
                            void *const *restriction, double *const *coarse) {
     const bool f32 = holds_f32(matrix);
+    if (gsw_cuda_has_slots(transfer, matrix))
+        return gsw_cuda_multiply_slots(context, transfer, matrix, type, prolongation, restriction,
+                                       coarse);
     const auto make = type == GSW_F64 ? f32 ? launch<double, float> : launch<double, double>
                       : f32 ? launch<float, float>
                                       : launch<float, double>;

@@ -19,8 +19,8 @@ struct tally {
     double coupling[3], off_diagonal, same_sign, strongest;
     double row_ratio, largest, least;
     int64_t negative, fixed;
-    int64_t bad_row; /* INT64_MAX: none */
-    int32_t asymmetric;
+    int64_t bad_row;              /* INT64_MAX: none */
+    int32_t asymmetric;           /* 1 beyond rounding, 2 in some bit */
     int16_t unbalanced, isolated; /* unbalanced: 1 no zero sums, 2 constants are not mapped to 0 */
 };
 
@@ -55,39 +55,81 @@ struct mirrors {
     bool compare;
 };
 
+/* Any stencil. */
+struct any_entries {
+    enum { BATCH = ROW_BATCH };
+    static __device__ int count(const level_matrix &m) {
+        return m.count;
+    }
+    static __device__ int center(const level_matrix &m) {
+        return m.center;
+    }
+    static __device__ bool leads_along(const level_matrix &m, int e, int axis) {
+        return (axis == 0 ? m.dx[e] : axis == 1 ? m.dy[e] : m.dz[e]) != 0;
+    }
+    static __device__ int mirror(const mirrors &mirror, int e) {
+        return mirror.of[e];
+    }
+    static __device__ int64_t distance(const level_matrix &m, int e) {
+        return distance_of(m, e);
+    }
+};
+
+/* D3N7, in one batch. */
+struct seven_entries {
+    enum { BATCH = 7 };
+    static __device__ int count(const level_matrix &) {
+        return 7;
+    }
+    static __device__ int center(const level_matrix &) {
+        return 3;
+    }
+    static __device__ bool leads_along(const level_matrix &, int e, int axis) {
+        return axis == (e < 3 ? 2 - e : e - 4) && e != 3;
+    }
+    static __device__ int mirror(const mirrors &, int e) {
+        return 6 - e;
+    }
+    static __device__ int64_t distance(const level_matrix &m, int e) {
+        return e == 4 ? 1 : e == 5 ? m.nx : (int64_t)m.nx * m.ny; /* after the centre */
+    }
+};
+
 /* `wraps`: the couplings around a periodic grid, where `around` says that there are any. */
-template <typename Value, bool around>
+template <typename Value, typename entries, bool around>
 __device__ void add_row(const level_matrix &m, const mirrors &mirror, const gsw_wraps &wraps,
                         int64_t row, tally &sum) {
+    enum { BATCH = entries::BATCH };
+    const int center = entries::center(m);
     const level_row r = level_row_at(m, point_of(m, row));
-    const double diagonal = entry_of<Value>(m, m.center, r);
+    const double diagonal = entry_of<Value>(m, center, r);
     double size = 0, total = 0, along[3] = {0, 0, 0};
-    for (int32_t first = 0; first < m.count; first += ROW_BATCH) {
-        double value[ROW_BATCH], other[ROW_BATCH];
+    for (int32_t first = 0; first < entries::count(m); first += BATCH) {
+        double value[BATCH], other[BATCH];
 #pragma unroll
-        for (int k = 0; k < ROW_BATCH; k++)
+        for (int k = 0; k < BATCH; k++)
             value[k] = entry_of<Value>(m, first + k, r);
         if (mirror.compare) {
 #pragma unroll
-            for (int k = 0; k < ROW_BATCH; k++) {
+            for (int k = 0; k < BATCH; k++) {
                 /* One of each pair is enough, besides the entries without mirror image. */
-                const int32_t e = first + k, image = mirror.of[e];
-                other[k] = e > m.center || image < 0 ? 0 : value[k];
-                if (e > m.center && image >= 0 && has_entry(m, e, r) && m.values[image])
-                    other[k] = value_of<Value>(m, image, row + distance_of(m, e));
+                const int32_t e = first + k, image = entries::mirror(mirror, e);
+                other[k] = e > center || image < 0 ? 0 : value[k];
+                if (e > center && image >= 0 && has_entry(m, e, r) && m.values[image])
+                    other[k] = value_of<Value>(m, image, row + entries::distance(m, e));
             }
 #pragma unroll
-            for (int k = 0; k < ROW_BATCH; k++)
-                sum.asymmetric |= fabs(value[k] - other[k]) > 1e-7 * fabs(diagonal);
+            for (int k = 0; k < BATCH; k++)
+                sum.asymmetric |= (fabs(value[k] - other[k]) > 1e-7 * fabs(diagonal)) |
+                                  (value[k] != other[k]) << 1;
         }
 #pragma unroll
-        for (int k = 0; k < ROW_BATCH; k++) {
-            const int32_t e = first + k;
+        for (int k = 0; k < BATCH; k++) {
             size += fabs(value[k]);
             total += value[k];
-            along[0] += m.dx[e] ? value[k] : 0;
-            along[1] += m.dy[e] ? value[k] : 0;
-            along[2] += m.dz[e] ? value[k] : 0;
+#pragma unroll
+            for (int axis = 0; axis < 3; axis++)
+                along[axis] += entries::leads_along(m, first + k, axis) ? value[k] : 0;
         }
     }
     if (around && (r.lacked & ~NOTHING_HAS) != 0) { /* near the end of some axis */
@@ -138,7 +180,7 @@ __device__ void join_block(tally &own) {
     own = of[0];
 }
 
-template <typename Value, bool around>
+template <typename Value, typename entries, bool around>
 __global__ void __launch_bounds__(THREADS, 3)
     survey_rows(const __grid_constant__ level_matrix m, const __grid_constant__ mirrors mirror,
                 const __grid_constant__ gsw_wraps wraps, int64_t begin, int64_t end,
@@ -146,10 +188,18 @@ __global__ void __launch_bounds__(THREADS, 3)
     tally own = empty_tally();
     for (int64_t row = begin + (int64_t)blockIdx.x * THREADS + threadIdx.x; row < end;
          row += (int64_t)gridDim.x * THREADS)
-        add_row<Value, around>(m, mirror, wraps, row, own);
+        add_row<Value, entries, around>(m, mirror, wraps, row, own);
     join_block(own);
     if (threadIdx.x == 0)
         of_block[blockIdx.x] = own;
+}
+
+bool is_seven(const gsw_matrix *matrix) {
+    gsw_stencil seven;
+    return gsw_stencil_named("D3N7", &seven) == GSW_SUCCESS &&
+           matrix->stencil.count == seven.count &&
+           memcmp(matrix->stencil.offsets, seven.offsets,
+                  sizeof *seven.offsets * (size_t)seven.count) == 0;
 }
 
 /* One block; leaves the result in the first place. */
@@ -305,17 +355,22 @@ gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, const
     const int64_t begin = own ? g->nx * g->ny * own->low[2] : 0;
     const int blocks =
         (int)((rows - 1) / THREADS < BLOCKS_MAX ? (rows - 1) / THREADS + 1 : (int64_t)BLOCKS_MAX);
-    mirrors image = {};
-    image.compare = mirror != 0;
+    const level_matrix m = level_matrix_of(matrix);
+    const bool f32 = holds_f32(matrix), seven = is_seven(matrix);
+    mirrors images = {};
+    images.compare = mirror != 0;
     for (int32_t e = 0; e < matrix->stencil.count; e++)
-        image.of[e] = (int16_t)gsw_matrix_mirror(matrix, e);
+        images.of[e] = (int16_t)gsw_matrix_mirror(matrix, e);
     tally *of_block = reinterpret_cast<tally *>(cuda->partial), found;
     const gsw_wraps none = {};
     const auto survey_all =
-        wraps ? (holds_f32(matrix) ? survey_rows<float, true> : survey_rows<double, true>)
-              : (holds_f32(matrix) ? survey_rows<float, false> : survey_rows<double, false>);
-    survey_all<<<(unsigned)blocks, THREADS, 0, cuda->stream>>>(
-        level_matrix_of(matrix), image, wraps ? *wraps : none, begin, begin + rows, of_block);
+        wraps ? f32 ? survey_rows<float, any_entries, true> : survey_rows<double, any_entries, true>
+        : seven ? f32 ? survey_rows<float, seven_entries, false>
+                      : survey_rows<double, seven_entries, false>
+        : f32 ? survey_rows<float, any_entries, false>
+                : survey_rows<double, any_entries, false>;
+    survey_all<<<(unsigned)blocks, THREADS, 0, cuda->stream>>>(m, images, wraps ? *wraps : none,
+                                                               begin, begin + rows, of_block);
     join_survey<<<1, THREADS, 0, cuda->stream>>>(blocks, of_block);
     GSW_TRY(gsw_cuda_check_launch(context, "surveying a matrix"));
     GSW_TRY(context->ops->memory->download(context, &found, of_block, sizeof found));
@@ -331,7 +386,8 @@ gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, const
     survey->largest = found.largest;
     survey->least = found.least;
     survey->bad_row = found.bad_row == INT64_MAX ? -1 : found.bad_row;
-    survey->symmetric = !found.asymmetric;
+    survey->symmetric = !(found.asymmetric & 1);
+    survey->mirrored = mirror && !found.asymmetric && !wraps;
     survey->zero_sums = !(found.unbalanced & 1);
     survey->constants = !(found.unbalanced & 2);
     survey->isolated = found.isolated;
