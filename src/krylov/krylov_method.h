@@ -38,6 +38,8 @@ struct gsw_operator {
     gsw_distributed_matrix *shared;      /* of several processes: apply() multiplies with it */
     gsw_matrix matrix;                   /* without inactive points */
     const void *arrays[GSW_STENCIL_MAX]; /* of the matrix, where it has stencil arrays */
+    gsw_matrix product;                  /* the same, as products read it: */
+    const void *halves[GSW_STENCIL_MAX]; /* see gsw_operator_read_half() */
     gsw_masked masked;                   /* the mask, and the matrix's copy */
 };
 
@@ -46,6 +48,11 @@ gsw_status gsw_operator_check(gsw_context *context, const gsw_operator *op);
 
 /* y = A x with checked arguments; x does not overlap y. */
 gsw_status gsw_operator_multiply(const gsw_operator *op, const double *x, double *y);
+
+/* Lets products read half of stencil arrays that equal their transpose bit by bit: an entry before
+ * the diagonal comes from the mirror image's array, which is shifted by their distance. Products
+ * must read nothing outside the grid (gsw_survey.mirrored; perf/DECISIONS.md, Half of a matrix). */
+void gsw_operator_read_half(gsw_operator *op);
 
 /* What follows a round of a method, or the beginning of a system. */
 typedef enum gsw_krylov_next {

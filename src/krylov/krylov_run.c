@@ -73,7 +73,7 @@ gsw_status gsw_krylov_multiply(gsw_krylov_run *const *runs, int count, const dou
     if (op->apply == NULL && count > 1)
         return end_all(
             runs, count,
-            op->context->ops->matrix->multiply(op->context, &op->matrix, count, x, y, ld), y);
+            op->context->ops->matrix->multiply(op->context, &op->product, count, x, y, ld), y);
     for (int i = 0; i < count; i++)
         GSW_TRY(
             end_all(runs + i, 1, gsw_operator_multiply(op, x + i * ld, y + i * ld), y + i * ld));
@@ -91,7 +91,7 @@ gsw_status gsw_krylov_multiply_pass(gsw_krylov_run *const *runs, int count, gsw_
         for (int i = 0; i < count; i++)
             states[i] = runs[i]->state;
         GSW_TRY(end_all(runs, count,
-                        op->context->ops->krylov->multiply_pass(op->context, &op->matrix, pass,
+                        op->context->ops->krylov->multiply_pass(op->context, &op->product, pass,
                                                                 count, x, y, ld, states),
                         y));
     } else {

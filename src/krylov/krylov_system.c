@@ -192,7 +192,7 @@ gsw_status gsw_krylov_measure_at_once(gsw_krylov_run *run, double *r, gsw_krylov
     *done = 0;
     if (system->op->apply != NULL || system->project != NULL || run->options.norm != GSW_NORM_TRUE)
         return GSW_SUCCESS;
-    GSW_TRY(ops->krylov->judge(run->context, &system->op->matrix, run->b, run->x, r, sums, done));
+    GSW_TRY(ops->krylov->judge(run->context, &system->op->product, run->b, run->x, r, sums, done));
     if (!*done)
         return GSW_SUCCESS;
     GSW_TRY(gsw_krylov_sum(run, 3, sums));

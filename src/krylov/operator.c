@@ -7,6 +7,7 @@
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "contract/multigrid_ops.h"
 #include "core/callback.h"
 #include "core/reserve.h"
 #include "krylov_method.h"
@@ -30,7 +31,7 @@ static gsw_status multiply_shared(void *user, gsw_context *context, const double
 /* The product with a matrix on a periodic grid. */
 static gsw_status multiply_around(void *user, gsw_context *context, const double *x, double *y) {
     const gsw_operator *op = user;
-    GSW_TRY(context->ops->matrix->spmv(context, &op->matrix, GSW_F64, NULL, x, y));
+    GSW_TRY(context->ops->matrix->spmv(context, &op->product, GSW_F64, NULL, x, y));
     return gsw_wrapped_multiply(context, &op->masked.around, GSW_F64, 1, x, y);
 }
 
@@ -80,12 +81,25 @@ gsw_status gsw_operator_from_matrix(gsw_context *context, const gsw_matrix *matr
         return status;
     }
     gsw_matrix_keep(&plain, &made->matrix, made->arrays);
+    gsw_matrix_keep(&plain, &made->product, made->halves);
     if (made->masked.around.block != NULL) {
         made->apply = multiply_around;
         made->user = made;
     }
     *op = made;
     return GSW_SUCCESS;
+}
+
+void gsw_operator_read_half(gsw_operator *op) {
+    const gsw_matrix *m = &op->matrix;
+    const int64_t size = (int64_t)gsw_dtype_size(m->array.value_type);
+    for (int32_t e = 0; e < m->stencil.center; e++) {
+        const gsw_offset o = m->stencil.offsets[e];
+        const int32_t mirror = gsw_matrix_mirror(m, e);
+        if (mirror >= 0 && op->arrays[e] != NULL && op->arrays[mirror] != NULL)
+            op->halves[e] =
+                (const char *)op->arrays[mirror] + size * gsw_grid_row(&m->grid, o.dx, o.dy, o.dz);
+    }
 }
 
 gsw_status gsw_operator_from_callback(gsw_context *context, int64_t points, gsw_apply_fn apply,
@@ -110,7 +124,7 @@ gsw_status gsw_operator_check(gsw_context *context, const gsw_operator *op) {
 gsw_status gsw_operator_multiply(const gsw_operator *op, const double *x, double *y) {
     if (op->apply != NULL)
         return gsw_call_apply(op->context, "operator", op->apply, op->user, x, y);
-    return op->context->ops->matrix->spmv(op->context, &op->matrix, GSW_F64, NULL, x, y);
+    return op->context->ops->matrix->spmv(op->context, &op->product, GSW_F64, NULL, x, y);
 }
 
 /* On several processes: x may hold anything at inactive points. */

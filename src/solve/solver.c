@@ -142,20 +142,6 @@ static int shows_mirrored(const gsw_solver *s, const gsw_matrix *matrix) {
            matrix->partition == NULL && gsw_matrix_is_arrays(matrix);
 }
 
-/* Lets products read half of a matrix that equals its transpose: an entry before the diagonal is
- * the mirror image's array, shifted by their distance (perf/DECISIONS.md, Half of a matrix). */
-static void read_half(gsw_operator *op) {
-    const gsw_matrix *m = &op->matrix;
-    const size_t size = gsw_dtype_size(m->array.value_type);
-    for (int32_t e = 0; e < m->stencil.center; e++) {
-        const gsw_offset o = m->stencil.offsets[e];
-        const int32_t mirror = gsw_matrix_mirror(m, e);
-        if (mirror >= 0 && op->arrays[e] != NULL && op->arrays[mirror] != NULL)
-            op->arrays[e] = (const char *)op->arrays[mirror] +
-                            (int64_t)size * gsw_grid_row(&m->grid, o.dx, o.dy, o.dz);
-    }
-}
-
 /* Keeps the view of a matrix that has been checked. `look`: for fixed points and null spaces. */
 static gsw_status take_matrix(gsw_solver *s, const gsw_matrix *given, int look) {
     const gsw_matrix *matrix = &s->taken.view;
@@ -170,7 +156,7 @@ static gsw_status take_matrix(gsw_solver *s, const gsw_matrix *given, int look) 
     gsw_operator_destroy(s->op);
     s->op = op;
     if (shows_mirrored(s, &left))
-        read_half(op);
+        gsw_operator_read_half(op);
     s->stencil = given->stencil;
     s->format = given->format;
     s->is_periodic = given->grid.periodic != 0;
