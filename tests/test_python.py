@@ -1195,11 +1195,28 @@ def test_bad_arguments_are_named(A, kind, name, call):
     ("solve", "M"), ("solve", "preconditioner"), ("Solver", "out"), ("Solver", "x0")])
 def test_unknown_options_are_named(A, name, option):
     b = (vectors(60),) if name in ("cg", "bicgstab", "gmres", "solve") else ()
-    refusal = rf"^{option}: {name}\(\) has no such option; it has "
+    refusal = rf"^{option}: {name}\(\) has no such option(; it has | \(did you mean '\w+'\?\); it has )"
     with pytest.raises(TypeError, match=refusal) as caught:
         getattr(gs, name)(A, *b, **{option: 1})
     words = str(caught.value).split(" it has ")[1].split(", ")
     assert option not in words and {"grid", "stencil", "threads", "context"} <= set(words)
+
+
+@pytest.mark.parametrize("wanted, call", [
+    ("'ilu0'", lambda A, b: gs.solve(A, b, precond="ilu")), ("'mg'", lambda A, b: gs.Solver(A, precond="amg")),
+    ("'cg'", lambda A, b: gs.solve(A, b, method="CG")), ("'bicgstab'", lambda A, b: gs.solve(A, b, method="bicg")),
+    ("'chebyshev'", lambda A, b: gs.solve(A, b, smoother="Cheb")),
+    ("'symgs'", lambda A, b: gs.multigrid(A, smoother="sym_gs")), ("'V'", lambda A, b: gs.multigrid(A, cycle="v")),
+    ("'cuda'", lambda A, b: gs.Context("gpu")), ("'pencil'", lambda A, b: gs.sptrsv(A, b, algorithm="pencils")),
+    ("'constant'", lambda A, b: gs.cg(A, b, nullspace="constants")), ("'true'", lambda A, b: gs.cg(A, b, norm="True")),
+    ("'D3N7'", lambda A, b: gs.Stencil("3N7")), ("'maxiter'", lambda A, b: gs.cg(A, b, max_iter=3)),
+    ("'precond'", lambda A, b: gs.solve(A, b, preconditioner="mg")), ("'rtol'", lambda A, b: gs.solve(A, b, tol=1)),
+    (None, lambda A, b: gs.solve(A, b, precond=7)), (None, lambda A, b: gs.solve(A, b, precond=["mg"])),
+    (None, lambda A, b: gs.Stencil("x")), (None, lambda A, b: gs.cg(A, b, verbosity=1))])
+def test_what_may_be_meant_is_asked(A, wanted, call):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call(A, vectors(60))
+    assert f"did you mean {wanted}?" in str(caught.value) if wanted else "mean" not in str(caught.value)
 
 
 def test_the_options_that_are_named_are_there(A):

@@ -2,6 +2,7 @@
 
 import math
 import operator
+from difflib import get_close_matches
 
 from ._library import library
 from ._types import Status
@@ -38,11 +39,21 @@ def text_of(status):
     return library.gsw_status_text(status).decode()
 
 
+def meant(word, words):
+    """Which of the words may be meant, as a question; "" if none is like this one."""
+    small, given = {known.lower(): known for known in words}, str(word).lower()
+    close = ([known for known in small if known.startswith(given) and len(given) > 2]
+             or get_close_matches({"gpu": "cuda"}.get(given, given), small, 1))
+    return f"did you mean {small[close[0]]!r}?" if close else ""
+
+
 def known_options(function, given, known):
     """Raises TypeError for a keyword in `given` that the public function `function` does not have."""
     for name in given:
         if name not in known:
-            raise TypeError(f"{name}: {function}() has no such option; it has {', '.join(known)}")
+            asked = meant(name, known)
+            raise TypeError(f"{name}: {function}() has no such option{asked and f' ({asked})'}; "
+                            f"it has {', '.join(known)}")
 
 
 def integer(name, value, least, most=2**31 - 1):
@@ -73,4 +84,5 @@ def choice(name, value, choices):
         return choices[value]
     except (KeyError, TypeError):
         words = ", ".join(repr(word) for word in choices)
-        raise ValueError(f"{name}: {value!r} is not one of {words}") from None
+        asked = meant(value, choices)
+        raise ValueError(f"{name}: {value!r} is not one of {words}{asked and f'; {asked}'}") from None

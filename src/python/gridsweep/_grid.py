@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable, Tuple, Union
 
 from . import _types as t
-from ._errors import integer
+from ._errors import integer, meant
 from ._library import library
 
 
@@ -80,7 +80,8 @@ class Stencil:
         made = t.gsw_stencil()
         if isinstance(offsets, str):
             if library.gsw_stencil_named(offsets.encode(), byref(made)):
-                raise ValueError(f"offsets: {offsets!r} is not the name of a stencil")
+                asked = meant(offsets, self.known())
+                raise ValueError(f"offsets: {offsets!r} is not the name of a stencil{asked and f'; {asked}'}")
         else:
             triples = [tuple(integer("offsets", v, -2**31) for v in o) for o in offsets]
             if any(len(o) != 3 for o in triples):

@@ -9,6 +9,7 @@
 import numpy as np
 
 import gridsweep
+from gridsweep._errors import choice
 
 KINDS = {"ssor": gridsweep.ssor, "ilu0": gridsweep.ilu0, "ic0": gridsweep.ic0,
          "dilu": gridsweep.dilu, "jacobi": gridsweep.jacobi}
@@ -18,9 +19,7 @@ class Smoother:
     """x += M^-1 (b - A x), `sweeps` times, in place. `calls` counts them."""
 
     def __init__(self, A, kind="ssor", sweeps=1, **options):
-        if kind not in KINDS:
-            raise ValueError(f"kind: {kind!r} is not one of {', '.join(KINDS)}")
-        self.factor, self.sweeps, self.calls = KINDS[kind](A, **options), sweeps, 0
+        self.factor, self.sweeps, self.calls = choice("kind", kind, KINDS)(A, **options), sweeps, 0
 
     def __call__(self, A, x, b):
         self.calls += 1
