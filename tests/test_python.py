@@ -1499,7 +1499,22 @@ def test_a_backend_that_is_not_there():
     try:
         gs.Context("cuda").close()
     except gs.GridsweepError as error:
-        assert error.status == gs.Status.NO_BACKEND and len(error.message) > 10
+        assert error.status == gs.Status.NO_BACKEND
+        built = "CUDA: not built in" not in gs.build_info()
+        assert ('Context("auto") takes the CPU' if built else "-DGSW_CUDA=ON; with pip: --config-s") in error.message
+
+
+def test_a_device_that_is_not_there(monkeypatch):
+    """As a library with CUDA says it: built here without, it is asked for another reason."""
+    from gridsweep import _context
+
+    monkeypatch.setattr(_context, "build_info", lambda: "CUDA: 12.8\n")
+    try:
+        gs.Context("cuda", device=1000).close()
+    except gs.GridsweepError as error:
+        assert error.status == gs.Status.NO_BACKEND
+        assert error.message.endswith('; nvidia-smi lists the devices, and Context("auto") takes the CPU where none '
+                                      "answers")
 
 
 # ---- DLPack ----

@@ -59,8 +59,10 @@ static const gsw_backend_row *find_backend(gsw_backend backend) {
 static gsw_status open_backend(gsw_context *context, const gsw_backend_row *row,
                                const gsw_context_options *options) {
     if (row->operations == NULL)
-        return gsw_fail(context, GSW_ERROR_NO_BACKEND,
-                        "this build of the library has no %s backend", row->title);
+        return gsw_fail(
+            context, GSW_ERROR_NO_BACKEND,
+            "this build of the library has no %s backend; configure it with -DGSW_%s=ON",
+            row->title, row->title);
     context->ops = row->operations();
     context->backend = row->backend;
     return context->ops->open(context, options);

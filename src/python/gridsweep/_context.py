@@ -11,7 +11,7 @@ from ctypes import byref, c_void_p
 from typing import Any, TypeVar
 
 from ._errors import GridsweepError, choice, integer, status_of, text_of
-from ._library import library
+from ._library import build_info, library
 from ._types import BACKENDS, LOG_FN, Status, gsw_context_options
 
 _Self = TypeVar("_Self", bound="Owned")
@@ -69,6 +69,11 @@ class _Handle:
             library.gsw_context_destroy(pointer)
 
 
+# What to do where CUDA does not work, and where the library was built without it.
+_ADVICE = ('; nvidia-smi lists the devices, and Context("auto") takes the CPU where none answers',
+           "; with pip: --config-settings=cmake.define.GSW_CUDA=ON")
+
+
 def _reason(options, status):
     """Why gsw_context_create() fails: there is no context to ask, but a log. A context that exists has
     none: an interrupt that arrives in it would be lost."""
@@ -115,7 +120,8 @@ class Context:
         pointer = c_void_p()
         status = status_of(library.gsw_context_create(byref(options), byref(pointer)))
         if status:
-            raise GridsweepError(status, _reason(options, status))
+            advice = _ADVICE["CUDA: not built in" in build_info()] * (status == Status.NO_BACKEND)
+            raise GridsweepError(status, _reason(options, status) + advice)
         self._handle = _Handle(pointer)
         self._close = weakref.finalize(self, _Handle.destroy, self._handle)
         self.backend = ("auto", "cpu", "cuda", "reference")[library.gsw_context_backend(pointer)]
@@ -244,7 +250,9 @@ def context_for(context, threads):
     if context is None:
         return Context(threads=threads)
     if not isinstance(context, Context):
-        raise TypeError(f"context: must be a gridsweep.Context, not {type(context).__name__}")
+        given = f"gridsweep.Context({context!r}), not {context!r}" if isinstance(context, str) else (
+            f"a gridsweep.Context, not {type(context).__name__}")
+        raise TypeError(f"context: must be {given}")
     if threads:
         raise ValueError("threads: the context has its own; give one of the two")
     if context.closed:
