@@ -56,9 +56,10 @@ CASES = [
 def true_residual(A, b, x, nullspace=None, active=None):
     """||b - A x|| and ||b|| in extended precision, without the part along the null vector. With a mask
     those of the active points."""
-    if active is not None and np.size(active) == A.shape[0]:
+    if active is not None and np.size(active) == len(b):
         own = np.flatnonzero(active)  # of a field, too
-        A, b, x = sp.csr_matrix(A)[own][:, own], b[own], x[own]
+        A = sp.csr_matrix(A)[own][:, own] if A.shape[0] == len(b) else A
+        b, x = b[own], x[own]
     entries, r = sp.coo_matrix(A), np.array(b, dtype=np.longdouble)
     norms = []
     for vector in (r - _product(entries, x), r):
@@ -2268,6 +2269,16 @@ def test_fields():
     with pytest.raises(ValueError, match=r"b: has shape \(11, 12\), must have \(924,\), \(924, count\) "
                                          r"for several systems, or \(7, 11, 12\) for a field"):
         gs.solve(A, field[0])
+    fields = np.stack([field, -2 * field, field[::-1]])
+    for given in (fields, fields.reshape(3, 924)):
+        with pytest.raises(ValueError, match=r"; as 3 systems it is b.reshape\(3, 924\).T$"):
+            gs.solve(A, given)
+    x, infos = gs.solve(A, fields.reshape(3, 924).T)
+    assert not infos and np.array_equal(x.T.reshape(fields.shape)[0].ravel(), wanted)
+    with pytest.raises(ValueError, match=r"; as 2 systems it is b.reshape\(2, 72\).T$"):
+        gs.solve(plane, np.ones((2, 8, 9)))
+    with pytest.raises(ValueError, match=r"b: has shape \(12, 11, 7\), .*; b.T has \(7, 11, 12\)$"):
+        gs.solve(A, field.T)
     with pytest.raises(ValueError, match="out: must be contiguous"):
         gs.solve(A, field, out=np.asfortranarray(out))
     with pytest.raises(ValueError, match="grid, shape: give one"):
@@ -2979,6 +2990,12 @@ def test_the_shape_of_a_mask_is_that_of_the_grid():
             with pytest.raises(ValueError, match=told) as caught:
                 gs.solve(A, np.ones(48), active=np.ones(shape, bool), grid=grid)
             assert f"active: has shape {shape}" in str(caught.value)
+            assert ("; active.T has (6, 8)" in str(caught.value)) == (shape == (8, 6))
+    told = r"^active: has shape \({}\), must have \(1, 6, 8\) or \(6, 8\) or \(48,\) on the grid 8x6x1{}$"
+    for shape, hint in (((6, 9), ""), ((7, 8), ""), ((8, 6, 1), r"; active.T has \(1, 6, 8\)")):
+        for make in (gs.ilu0, gs.Solver):
+            with pytest.raises(ValueError, match=told.format(", ".join(map(str, shape)), hint)):
+                make(A, active=np.ones(shape, bool))
     # Where the matrix alone tells too little, the mask gives the grid: a lake of one plane.
     mask = np.zeros((4, 5, 6), bool)
     mask[2] = True
@@ -3055,6 +3072,33 @@ def test_a_solver_of_a_compact_matrix():
         small, c, other, wanted, _ = compact_system("D3N7", (9, 8, 7), 0.3, seed=5)
         close_to(solver.update(small, active=other).solve(c)[0], wanted, 1e-12)
         assert solver.shape == small.shape
+
+
+@pytest.mark.parametrize("extents", [(9, 8, 7), (13, 9, 1)])
+def test_fields_of_a_compact_matrix(extents):
+    C, b, mask, _, own = compact_system("D3N7" if extents[2] > 1 else "D2N5", extents, 0.6)
+    field = np.full(mask.shape, np.nan)
+    field[mask] = b
+    for active in (mask, mask[0] if extents[2] == 1 else mask.astype(np.uint8)):
+        given = field.reshape(active.shape)
+        wanted, told = gs.solve(C, b, active=active)
+        x, info = gs.solve(C, given, active=active)
+        assert x.shape == active.shape and info[:4] == told[:4]
+        assert np.array_equal(x[active != 0], wanted) and not x[active == 0].any()
+        with gs.Solver(C, active=active) as solver:
+            out, x0 = np.empty(active.shape), np.where(active, x, 7)
+            again, info = solver.solve(np.asfortranarray(given), x0, out)
+            assert again is out and info.iterations <= 1 and not out[active == 0].any()
+            assert np.array_equal(solver.solve(b)[0], wanted)
+            solver.update(2 * C)
+            close_to(2 * solver.solve(given)[0], x, 1e-6)
+        x, info = gs.solve(C, given, x0, active=active, keep_inactive=True)
+        assert not info and (x[active == 0] == 7).all()
+    words = rf"^b: has shape .*must have \({len(own)},\), .*, or \({extents[1]}, |\({extents[2]}, {extents[1]}, "
+    for wrong in (np.ones(mask.size), np.ones((2, *mask.shape)), field.T):
+        refused(ValueError, words, lambda: gs.solve(C, wrong, active=mask))
+    refused(ValueError, "^x0: has shape", lambda: gs.solve(C, field, b, active=mask))
+    refused(ValueError, "^out: has shape", lambda: gs.solve(C, b, out=field.copy(), active=mask))
 
 
 def test_a_compact_matrix_without_a_mean():
@@ -3166,6 +3210,8 @@ def test_compact_matrices_that_are_refused():
     refused(ValueError, counts.format(0), lambda: gs.solve(C, b, active=mask & False))
     refused(ValueError, counts.format(60), lambda: gs.solve(C, b, active=mask | True))
     refused(ValueError, counts.format(60 - n), lambda: gs.solve(C, b, active=~mask))
+    refused(ValueError, r"^active: has shape \(5, 4, 3\); the rows of A are those of active.T, which has \(3, 4, 5\)",
+            lambda: gs.solve(C, b, active=mask.T))
     refused(gs.GridsweepError, r"^A: row \d+ \(0-based\), column \d+: on the 5 x 4 x 3 grid .*the active points",
             lambda: gs.solve(P, b, active=mask))
     refused(ValueError, "^grid: must be given", lambda: gs.solve(C, b, active=mask.ravel()))

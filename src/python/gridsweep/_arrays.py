@@ -13,6 +13,7 @@ from . import _dlpack
 from . import _types as t
 from ._constants import Constants
 from ._context import Context
+from ._errors import GridsweepError
 from ._grid import Axes, Grid, Stencil, grid_argument, stencil_argument, with_axes
 from ._library import library
 from ._options import GridLike
@@ -133,11 +134,18 @@ def adopt(context, name, array):
     return array
 
 
+def _turned(name, shape, wanted):
+    """Says so where a shape is the reverse of a wanted one."""
+    return f"; {name}.T has {shape[::-1]}" if len(shape) > 1 and shape[::-1] in wanted else ""
+
+
 def _check_shape(name, shape, rows, fields=()):
     if len(shape) not in (1, 2) or shape[0] != rows:
         field = f" for several systems, or {fields[-1]} for a field on the grid" if fields else ""
-        comma = "," if fields else " or"
-        raise ValueError(f"{name}: has shape {shape}, must have ({rows},){comma} ({rows}, count){field}")
+        comma, hint = "," if fields else " or", _turned(name, shape, fields)
+        if not hint and len(shape) > 1 and np.prod(shape[1:]) == rows:
+            hint = f"; as {shape[0]} systems it is {name}.reshape({shape[0]}, {rows}).T"
+        raise ValueError(f"{name}: has shape {shape}, must have ({rows},){comma} ({rows}, count){field}{hint}")
 
 
 def field_shapes(grid):
@@ -236,15 +244,19 @@ def _mask(context, active):
     return view
 
 
-def _is_compact(context, name, mask, rows, embeds):
+def _is_compact(context, name, mask, csr, grid, embeds):
     """Whether a matrix has rows for the active points alone. Refuses a mask of another number of
     points, and such a matrix where it cannot be embedded."""
-    points = int(np.prod(mask.shape, dtype=np.int64))
+    points, rows = int(np.prod(mask.shape, dtype=np.int64)), csr.rows
     if points == rows:
         return False
     on_device = context.backend == "cuda"  # there the library counts
     active = rows if on_device and embeds else None if on_device else np.count_nonzero(mask.host())
     if active != rows:
+        if grid is None and not on_device:
+            grid = _named_grid(context, csr)
+        if grid is not None and grid.points == rows:
+            _check_mask_shape(mask, grid)
         counted = "" if on_device else f", {active} of them active"
         raise ValueError(f"active: has shape {mask.shape}, which is {points} points{counted}; {name} "
                          f"has {rows} rows")
@@ -255,11 +267,19 @@ def _is_compact(context, name, mask, rows, embeds):
     return True
 
 
+def _named_grid(context, csr):
+    """The grid of a matrix on the host that has one by itself, with a named stencil; else None."""
+    found, own = t.gsw_grid(), t.gsw_stencil()
+    with context._turn() as c:
+        code = library.gsw_detect(c, byref(csr), None, byref(found), byref(own))
+    return Grid._of(found) if code == 0 and Stencil._of(own).name != "custom" else None
+
+
 def _check_mask_shape(mask, grid):
-    shapes = [grid.shape] + ([grid.shape[1:]] if grid.nz == 1 else []) + [(grid.points,)]
+    shapes = [*field_shapes(grid), (grid.points,)]
     if mask.shape not in shapes:
-        raise ValueError(f"active: has shape {mask.shape}, must have "
-                         f"{' or '.join(map(str, shapes))} on the grid {grid}")
+        raise ValueError(f"active: has shape {mask.shape}, must have {' or '.join(map(str, shapes))} on "
+                         f"the grid {grid}{_turned('active', mask.shape, shapes)}")
 
 
 def _parts(name, matrix):
@@ -471,12 +491,17 @@ class Matrix:
         if bordered:
             self.map, csr = bordered
         rows, on_device, of_mask = csr.rows, context.backend == "cuda", None
-        compact = self.mask is not None and _is_compact(context, name, self.mask, rows, embeds)
+        compact = self.mask is not None and _is_compact(context, name, self.mask, csr, grid, embeds)
         if self.mask is not None and grid is None and len(self.mask.shape) in (2, 3):
             extents = (1, 1, *self.mask.shape)[:-4:-1]
             grid = of_mask = Grid(*extents, axes or "")
         if compact or coordinates is not None:
-            self._embed(context, name, csr, grid, stencil, coordinates)
+            try:
+                self._embed(context, name, csr, grid, stencil, coordinates)
+            except GridsweepError:
+                if of_mask is not None and not on_device:
+                    self._check_turned(context, name, matrix, stencil)
+                raise
             return
         if on_device and isinstance(self._keep[0].array, np.ndarray):
             adopt(context, name, self._keep[0].array)  # refuses it
@@ -533,6 +558,16 @@ class Matrix:
         self.stencil = stencil or Stencil._of(struct.stencil)
         if grid not in (None, self.grid):
             raise ValueError(f"grid: is {grid}; the coordinates are those of {self.grid}")
+
+    def _check_turned(self, context, name, matrix, stencil):
+        """Refuses a mask of a compact matrix if the rows are those of the transposed mask."""
+        turned = self.mask.host().T
+        try:
+            Matrix(context, name, matrix, Grid(*turned.shape[::-1]), stencil, turned, True)
+        except GridsweepError:
+            return
+        raise ValueError(f"active: has shape {self.mask.shape}; the rows of {name} are those of active.T, "
+                         f"which has {turned.shape}")
 
     def refill(self, context, name, matrix):
         """Takes the values of a matrix with the same rows. For use where there is a map."""

@@ -118,11 +118,12 @@ def _guess(context, x0, out, result):
 
 class Vectors:
     """b, x and the guess of a solve for one system, or for several in columns. b may be a field on the
-    grid, of one of the shapes `fields`; then x is one, too."""
+    grid, of one of the shapes `fields` and of `points` values; then x is one, too."""
 
-    def __init__(self, context, rows, b, x0, out, fields=()):
-        self.context, self.rows = context, rows
+    def __init__(self, context, rows, b, x0, out, fields=(), points=None):
         b, self.shape = flat(context, "b", b, fields)
+        rows = points if points and self.shape is not None else rows
+        self.context, self.rows = context, rows
         self.out, same = out, x0 is out
         if isinstance(out, np.ndarray) and out.shape in fields and not out.flags.c_contiguous:
             raise ValueError("out: must be contiguous (order='C')")

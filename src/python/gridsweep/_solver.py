@@ -185,10 +185,9 @@ class Solver(Owned):
         self.context._check(library.gsw_solver_get_history(self._address(), byref(norms), byref(count)))
         return tuple(first * norm for norm in norms[:count.value])
 
-    def _call_solve(self, c, b, x, report):
+    def _call_solve(self, c, rows, b, x, report):
         def solve(b, x):
             return library.gsw_solver_solve(c, self._address(), b, x, byref(report))
-        rows = self._matrices[-1].map
         code = rows.solve(c, b, x, self.grid.points, solve) if rows else solve(b, x)
         if isinstance(rows, Border):
             report.residual *= rows.scale
@@ -196,7 +195,8 @@ class Solver(Owned):
         return code
 
     def _run(self, vectors):
-        infos = []
+        infos, border = [], self._matrices[-1].map
+        rows = border if vectors.rows == self.shape[0] else None  # None: the vectors have all points
         with self.context._turn() as c:
             vectors.begin(c, self._null)
             raised = self._monitor.raised = []
@@ -206,12 +206,11 @@ class Solver(Owned):
                     report = t.gsw_solver_report()
                     for shown in self._shown:
                         shown.begin(self)
-                    code = self._call_solve(c, b, x, report)
+                    code = self._call_solve(c, rows, b, x, report)
                     if raised:
                         raise raised.pop()
                     if status_of(code) not in ENDED:
                         self.context._check(code)
-                    border = self._matrices[-1].map
                     scale = border.scale if isinstance(border, Border) else 1.0
                     infos.append(SolveResult(
                         *ending(report, status_of(code), report.message.decode(errors="replace")),
@@ -234,8 +233,9 @@ class Solver(Owned):
         return self._run(self._vectors(b, x0, out))
 
     def _vectors(self, b, x0, out):
-        fields = () if self._matrices[0].map else field_shapes(self.grid)
-        return Vectors(self.context, self.shape[0], b, x0, out, fields)
+        matrix = self._matrices[0]
+        fields = field_shapes(self.grid) if matrix.map is None or matrix.mask else ()
+        return Vectors(self.context, self.shape[0], b, x0, out, fields, self.grid.points)
 
     def update(self, A: Any, *, active: Any = None) -> Solver:
         """Takes the values of another matrix on the same grid and stencil, and returns the solver
@@ -317,7 +317,8 @@ def solve(A: Any, b: Any, x0: Any = None, rtol: float = 1e-8, grid: Optional[Gri
                 shape (nz, ny, nx), in 2D also (ny, nx), or (points,). Where A has rows for all points,
                 those of inactive points, and b and x0 there, are not used and may hold NaN. A coupling
                 to an inactive point counts as none. x is 0 there. The mask is used where it lies.
-                Where A has rows for the active points alone, in natural order, so have b, x0 and x
+                Where A has rows for the active points alone, in natural order, so have b, x0 and x;
+                or these are fields of all points, as for an A that has all rows
     coordinates  array of shape (rows, 2) or (rows, 3), x first: where each row lies. Rows may be in
                 any order, and b, x0 and x are in the same one. The distinct values along an axis are
                 the planes of the grid, so its spacing may vary; values are the same if they differ by
