@@ -88,7 +88,7 @@ def converged_is_true(monkeypatch):
             active = getattr(options.get("M"), "active", None) if active is None else active
             several = isinstance(result, list)
             for k, info in enumerate(result if several else [result]):
-                if not (info.converged and sp.issparse(A) and isinstance(x, np.ndarray)):
+                if not (info.converged and sp.issparse(A) and isinstance(x, np.ndarray) and hasattr(b, "__len__")):
                     continue
                 own = (b[:, k], x[:, k]) if several else (np.ravel(b), np.ravel(x))
                 residual, length = true_residual(A, *own, nullspace, active)
@@ -1630,6 +1630,54 @@ def test_dlpack_gives_the_same(A):
     assert M.refactor(parts) is M
 
 
+def test_dlpack_fields():
+    """Where an array shows nothing but DLPack, its shape comes from there."""
+    A, field = poisson(12, 11, 7), vectors(924).reshape(7, 11, 12)
+    wanted, told = gs.solve(A, field)
+    once = Producer(field)
+    for given in (Wrapped(field), once):
+        x, info = gs.solve(A, given)
+        assert np.array_equal(x, wanted)
+    assert (once.given, once.deleted, once.unused) == (1, 1, 0)
+    out = np.empty(field.shape)
+    shown = Wrapped(out)
+    x, info = gs.solve(A, Wrapped(field), Wrapped(wanted.ravel()), out=shown)
+    assert x is shown and info.iterations == 0 and np.array_equal(out, wanted)
+    mask = np.arange(924).reshape(7, 11, 12) % 9 > 0
+    C, own = sp.csr_matrix(A[mask.ravel()][:, mask.ravel()]), mask.ravel()
+    x, info = gs.solve(C, Producer(field), active=Wrapped(mask.astype(np.uint8)))
+    close_to(C @ x.ravel()[own], field.ravel()[own], 1e-7)
+    x, infos = gs.solve_many([A, 2 * A], Wrapped(np.stack([field, field])), Wrapped(np.zeros((2, 924))))
+    assert x.shape == (2, 7, 11, 12) and not infos
+    close_to(2 * x[1], x[0], 1e-7)
+    with pytest.raises(ValueError, match=r"^b: has shape \(2, 7, 11, 12\), .*; as 2 systems it is"):
+        gs.solve(A, Wrapped(np.stack([field, field])))
+
+
+class TorchCsr:
+    """What a CSR tensor of PyTorch shows of itself."""
+
+    layout = "torch.sparse_csr"
+
+    def __init__(self, A):
+        self.shape, self.parts = A.shape, [Wrapped(part) for part in (A.data, A.indices, A.indptr)]
+        self.values, self.col_indices, self.crow_indices = (lambda k=k: self.parts[k] for k in range(3))
+
+
+def test_csr_of_torch(A):
+    from gridsweep import _arrays
+
+    b = vectors(60)
+    with gs.Context() as context:
+        csr = _arrays.Matrix(context, "A", TorchCsr(A)).struct.csr
+        assert (csr.values, csr.columns, csr.row_ptr) == tuple(
+            part.ctypes.data for part in (A.data, A.indices, A.indptr))
+    assert np.array_equal(gs.solve(TorchCsr(A), Wrapped(b))[0], gs.solve(A, b)[0])
+    assert gs.detect(TorchCsr(A))[0] == gs.Grid(5, 4, 3)
+    with pytest.raises(ValueError, match="^b: has shape"):
+        gs.cg(TorchCsr(A), b[1:])
+
+
 @pytest.mark.parametrize("versioned", [True, False])
 def test_dlpack_capsules(A, versioned):
     b = vectors(60)
@@ -1684,6 +1732,10 @@ DLPACK_REFUSED = [
     (TypeError, "b: has dtype float32, must have float64", lambda M, x: M.solve(
         Wrapped(x.astype(np.float32)))),
     (TypeError, "b: has dtype int64", lambda M, x: M.solve(Wrapped(x.astype(np.int64)))),
+    (TypeError, "b: has dtype float32, must have float64", lambda M, x: gs.smooth(
+        matrix_of("D3N7", (5, 4, 3)), M, Wrapped(x.astype(np.float32)))),
+    (TypeError, "b: has dtype float32, must have float64", lambda M, x: gs.solve(
+        matrix_of("D3N7", (5, 4, 3)), Wrapped(x.astype(np.float32)))),
     (ValueError, "b: each vector must be contiguous", lambda M, x: M.solve(
         Wrapped(np.zeros(120)[::2]))),
     (ValueError, "b: each vector must be contiguous", lambda M, x: M.solve(Wrapped(x[::-1]))),
@@ -2527,7 +2579,11 @@ SOLVE_REFUSED = [
     (TypeError, "A: is a function; the choice", lambda A, b: gs.solve(lambda x: x, b)),
     (TypeError, "A: is a function; the choice", lambda A, b: gs.solve(spla.aslinearoperator(A), b)),
     (TypeError, "A: is a function; the choice", lambda A, b: gs.Solver(A).update(A.dot)),
-    (TypeError, "A: must be a sparse matrix", lambda A, b: gs.solve(A.toarray(), b)),
+    (TypeError, r"A: must be a sparse matrix .*, not ndarray; scipy.sparse.csr_array\(A\) makes one",
+     lambda A, b: gs.solve(A.toarray(), b)),
+    (TypeError, r"A: must be .*, not list; scipy.sparse.csr_array", lambda A, b: gs.cg(A.toarray().tolist(), b)),
+    (TypeError, r"A: must be .*, not int$", lambda A, b: gs.solve(7, b)),
+    (TypeError, r"context: must be gridsweep.Context\('cuda'\), not 'cuda'", lambda A, b: gs.solve(A, b, context="cuda")),
     (ValueError, "A: has shape", lambda A, b: gs.solve(A[1:], b)),
     (ValueError, "b: has shape", lambda A, b: gs.solve(A, b[1:])),
     (ValueError, "b: has shape", lambda A, b: gs.Solver(A).solve(b[1:])),

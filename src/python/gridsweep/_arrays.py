@@ -72,7 +72,7 @@ class _View:
 
     def host(self):
         """The same host memory as a NumPy array."""
-        return np.asarray(self.memory)
+        return np.asarray(self.memory).reshape(self.shape)
 
     def same_place(self, other):
         return self.address == other.address and self.ld == other.ld
@@ -156,6 +156,8 @@ def field_shapes(grid):
 def flat(context, name, array, fields):
     """A vector as (vector, None), or a field of one of these shapes as (vector, its shape). A field
     of the host is copied where its values do not lie in order."""
+    if _dlpack.offered(array) and not hasattr(array, "shape"):
+        array = adopt(context, name, array)
     shape = getattr(array, "shape", None)
     shape = tuple(np.shape(array) if shape is None else shape) if array is not None else ()
     if len(shape) < 2 or shape not in fields:
@@ -175,7 +177,7 @@ def _real(name, array, dtype):
 
 def source(context, name, array, rows, dtype, fields=()):
     """A right-hand side as a view. A host array is copied if its dtype or layout does not fit."""
-    view = adopt(context, name, array)
+    view, dtype = adopt(context, name, array), np.dtype(dtype)
     if isinstance(view, _View):
         _check_shape(name, view.shape, rows, fields)
         if view.dtype != dtype:
@@ -198,7 +200,7 @@ def target(context, name, array, shape, dtype):
         if context.backend == "cuda":
             raise ValueError(f"{name}: must be given with a context on a device")
         return _View(np.empty(shape, dtype=dtype, order="F"))
-    view = adopt(context, name, array)
+    view, dtype = adopt(context, name, array), np.dtype(dtype)
     if not isinstance(view, _View):
         if not isinstance(array, np.ndarray):
             raise TypeError(f"{name}: must be a NumPy array or one with __dlpack__, not "
@@ -286,9 +288,13 @@ def _parts(name, matrix):
     """(values, columns, row_ptr) of an argument that is a matrix."""
     if isinstance(matrix, tuple) and len(matrix) == 3:
         return matrix
+    if str(getattr(matrix, "layout", None)) == "torch.sparse_csr" and len(matrix.shape) == 2:
+        return matrix.values(), matrix.col_indices(), matrix.crow_indices()
     if not hasattr(matrix, "tocsr"):
+        dense = isinstance(matrix, (np.ndarray, list))
         raise TypeError(f"{name}: must be a sparse matrix of SciPy or the tuple (values, columns, "
-                        f"row_ptr) of CSR, not {type(matrix).__name__}")
+                        f"row_ptr) of CSR, not {type(matrix).__name__}"
+                        + dense * f"; scipy.sparse.csr_array({name}) makes one of a dense array")
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name}: has shape {matrix.shape}, must be square")
     csr = matrix.tocsr()

@@ -94,10 +94,10 @@ def solve_many(matrices: Any, b: Any, x0: Any = None, rtol: float = 1e-8,
     context, count, points = solver.context, len(matrices), solver.grid.points
     structs, kept = _structs(solver, matrices)
     shapes = ((count, points), (count, *solver.grid.shape), (count, *solver.grid.shape[1:]))
-    given, shape = flat(context, "b", b if hasattr(b, "shape") else np.asarray(b), shapes)
+    given, shape = flat(context, "b", b, shapes)
     if shape is None:
-        raise ValueError(f"b: has shape {np.shape(b)}, must have ({count}, {points}) or "
-                         f"{shapes[1]}")
+        raise ValueError(f"b: has shape {tuple(getattr(given, 'shape', np.shape(b)))}, must have ({count}, "
+                         f"{points}) or {shapes[1]}")
     given = source(context, "b", given, count * points, np.float64)
     result = target(context, "out", flat(context, "out", out, shapes)[0], given.shape, np.float64)
     if given.overlaps(result):
@@ -109,7 +109,8 @@ def solve_many(matrices: Any, b: Any, x0: Any = None, rtol: float = 1e-8,
         if x0 is None:
             context._check(library.gsw_memory_set(c, result.address, 0, 8 * count * points))
         elif x0 is not out:
-            np.copyto(result.host(), np.asarray(x0, dtype=np.float64).reshape(-1))
+            guess = flat(context, "x0", x0, shapes)[0]
+            np.copyto(result.host(), source(context, "x0", guess, count * points, np.float64).host())
         context._check(library.gsw_solver_create_many(c, count, structs, byref(solver._options),
                                                       byref(pointer)), "matrices")
         try:

@@ -294,13 +294,18 @@ def solve(A: Any, b: Any, x0: Any = None, rtol: float = 1e-8, grid: Optional[Gri
     A     sparse matrix of SciPy in any format; CSR is not copied. Or (values, columns, row_ptr) of
           CSR: columns ascend in each row, indices count from 0 or 1. The three are NumPy's arrays
           or others with DLPack. A is points x points, float64 or float32, with int32 or int64
-          indices.
+          indices. CSR of PyTorch (torch.sparse_csr) is taken where it lies, and so is that of cupyx
+          with context=Context("cuda"), which for a matrix on the device needs grid and stencil.
           A may have one more row and column, of one number each: the multiplier of a condition on
           the mean of x, where A maps constants to 0. Then x ends with the multiplier.
     b     shape (points,), or that of a field on the grid: (nz, ny, nx), in 2D also (ny, nx). Or
           (points, count) for several systems, one after the other; a field wins where both fit. x
           has the shape of b, and for several systems info is a list with a SolveResult for each,
-          which is true if any of them failed.
+          which is true if any of them failed. Fields of shape (count, nz, ny, nx) are the systems
+          b.reshape(count, -1).T; x.T.reshape(b.shape) has their x.
+          b may be an array with DLPack in float64, as of JAX or PyTorch; it is not copied, and x is
+          NumPy's or `out`. With Context("cuda") b is on the device, and x comes back in `out`, which
+          must be given.
     x0    the first guess, in the shape of b or (points,); unchanged unless it is `out`. None: zeros
     rtol  the solve stops when ||b - A x|| is at most max(rtol * ||b||, atol)
     grid  Grid or (nx, ny, nz); None: it is that of `shape` or `active`, or it is found, as by
