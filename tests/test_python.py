@@ -2392,8 +2392,15 @@ def test_plot():
     A = poisson(6, 5, 4)
     x, info = gs.solve(A, vectors(120))
     ax = info.plot()
-    assert info.plot(ax) is ax and len(ax.lines) == 2
-    assert np.array_equal(ax.lines[0].get_ydata(), info.history)
+    assert info.plot(ax) is ax and len(ax.lines) == 3  # one at the tolerance
+    assert np.array_equal(ax.lines[0].get_ydata(), info.history) and ax.lines[0].get_marker() == "o"
+    assert set(ax.lines[1].get_ydata()) == {1e-8} == {info.rtol}
+    x, info = gs.solve(poisson(40, 30, 20), vectors(24000), precond="none", rtol=1e-9)
+    ax = info.plot(ax)
+    assert len(info.history) > 40 and ax.lines[3].get_marker() == "None"
+    assert set(ax.lines[4].get_ydata()) == {1e-9} and len(ax.lines) == 5
+    x, info = gs.solve(A, np.zeros(120))
+    assert not info.plot().lines[0].get_ydata().size
 
 
 def test_what_a_solve_shows(capsys):

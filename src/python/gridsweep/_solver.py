@@ -46,6 +46,7 @@ class SolveResult(NamedTuple):
     setup_ms: float    # wall time of the choice and of the preconditioner, or of the last update
     history: Tuple[float, ...]  # the residual norm after each iteration of all attempts, relative as
                                 # a callback gets it; history[0] is that of the guess
+    rtol: float        # the tolerance that was asked for
 
     def __bool__(self) -> bool:
         return not self.converged
@@ -55,15 +56,19 @@ class SolveResult(NamedTuple):
                      history=f"<{len(self.history)} norms>")
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws the history over the iterations with matplotlib, into `ax` or a new figure, and
-        returns the axes."""
+        """Draws the history over the iterations with matplotlib, into `ax` or a new figure, with a line
+        at rtol, and returns the axes."""
         if ax is None:
             try:
                 from matplotlib import pyplot
             except ImportError as error:
                 raise ImportError("plot() needs matplotlib: pip install matplotlib") from error
             ax = pyplot.figure().add_subplot()
-        ax.semilogy(range(len(self.history)), self.history, label=f"{self.precond} with {self.method}")
+        ax.semilogy(range(len(self.history)), self.history, "o-" if len(self.history) <= 40 else "-",
+                    label=f"{self.precond} with {self.method}", markersize=4)
+        tolerance = f"rtol {self.rtol:g}"
+        if self.rtol and self.history and tolerance not in [line.get_label() for line in ax.lines]:
+            ax.axhline(self.rtol, color="gray", linestyle="--", linewidth=1, label=tolerance)
         ax.set_xlabel("iteration")
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_ylabel("relative residual")
@@ -216,7 +221,7 @@ class Solver(Owned):
                         *ending(report, status_of(code), report.message.decode(errors="replace")),
                         report.precond.decode(), report.method.decode(), report.reason.decode(),
                         report.fallback.decode(errors="replace"), report.attempts,
-                        report.setup_ms, self._history(scale)))
+                        report.setup_ms, self._history(scale), self._options.krylov.contents.rtol))
                     for shown in self._shown:
                         shown.end(infos[-1])
         return vectors.answer(infos)
