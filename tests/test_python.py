@@ -953,12 +953,27 @@ class Alarm(BaseException):
     """Raised by the handler of a signal."""
 
 
+def comes_out(solve, dropped):
+    """Whether the handler's exception has come out of a solve. Python itself drops what is raised while
+    a finalizer runs, as that of the last solve's matrix: `dropped` says so, and it is tried again."""
+    begin = time.monotonic()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        while not dropped and time.monotonic() < begin + 20:
+            solve()
+    except Alarm:
+        return True
+    return False
+
+
 @pytest.mark.parametrize("kind", ["none", "callback", "operator", "preconditioner"])
-def test_what_signal_handlers_raise_comes_out(A, kind):
+def test_what_signal_handlers_raise_comes_out(A, kind, monkeypatch):
     """Also where the signal arrives just before a function's first statement."""
     def handler(number, frame):
         raise Alarm
 
+    dropped = []  # by whom
+    monkeypatch.setattr(sys, "unraisablehook", lambda about: dropped.append(type(about.object).__name__))
     b, options, operator = vectors(60), {"maxiter": 1000, "rtol": 1e-300}, A
     if kind == "callback":
         options["callback"] = lambda iteration, residual: None
@@ -970,11 +985,9 @@ def test_what_signal_handlers_raise_comes_out(A, kind):
     try:
         with gs.Context() as context:
             for trial in range(5):
-                signal.setitimer(signal.ITIMER_REAL, 0.01)
-                with pytest.raises(Alarm):
-                    begin = time.monotonic()
-                    while time.monotonic() < begin + 20:
-                        gs.gmres(operator, b, context=context, **options)
+                while not comes_out(lambda: gs.gmres(operator, b, context=context, **options), dropped):
+                    assert dropped == ["finalize"]
+                    dropped.clear()
             assert gs.cg(lambda x: 4 * x, b, context=context)[1].converged
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
