@@ -622,8 +622,9 @@ static void check_krylov(const mask_system *s, gsw_method method, int kind,
             of_b += b[i];
         }
         ck_assert(fabs(sum) <= 1e-10 * vector_norm(c->n, mean) * sqrt((double)c->n));
+        /* Rounded to fp32, a row does not quite add up to 0, nor does a column. */
         ck_assert(fabs(result.removed - fabs(of_b) / sqrt((double)c->n) / vector_norm(c->n, b)) <=
-                  1e-12);
+                  (s->type == GSW_F32 ? 1e-6 : 1e-12));
     }
     keep_release(mark);
 }

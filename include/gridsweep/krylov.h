@@ -60,9 +60,10 @@
  * Singular matrices: with a null vector v, A v = 0, the methods solve P A x = P b with
  * P = I - v v' / v'v. The solution x is orthogonal to v. For a symmetric A this is the
  * least-squares solution of least norm. ||b|| above and the residual are then those of P b.
- * `removed` in the result is the part of b that was left out. The solve first checks A v: it must
- * vanish to six digits of its terms. The projection follows each product with A and each M^-1, and
- * moves 40 bytes per point each time.
+ * `removed` in the result is the part of b - A x that P leaves out: for a symmetric A that of b,
+ * for others also what A x has along v. The solve first checks A v: it must vanish to six digits of
+ * its terms. The projection follows each product with A and each M^-1, and moves 40 bytes per point
+ * each time.
  *
  * Richardson is the stationary iteration x += M^-1 (b - A x). It needs neither symmetry nor a
  * definite matrix. Each of its norms is that of the true residual, so nothing drifts. It converges
@@ -174,7 +175,7 @@ typedef struct gsw_krylov_result {
     int64_t replacements; /* how often the true residual replaced the recurrence */
     double residual;      /* true ||b - A x|| / ||b|| at the end (the norm itself if b = 0) */
     double recurrence; /* the method's own last norm / reference; an estimate in Eisenstat's form */
-    double removed;    /* with a null vector v: |v'b| / (||v|| ||b||), the part of b left out */
+    double removed;    /* with a null vector v: |v'(b - A x)| / (||v|| ||b||), which is left out */
     double solve_ms;   /* wall time of the call; with several systems: until this one ended */
     int64_t status;    /* the gsw_status with which this system ended */
     int64_t eisenstat; /* iterations that were in Eisenstat's form */

@@ -87,7 +87,7 @@ void cli_solve_print(const cli_options *options, const cli_solve *job) {
     if (options->eisenstat == GSW_EISENSTAT_ALWAYS && report->eisenstat == 0)
         cli_error(options, "warning: --eisenstat always does nothing with this matrix, method or "
                            "preconditioner");
-    if (report->removed > 1 - 1e-12)
+    if (report->removed > 1 - 1e-12 && report->iterations == 0)
         cli_error(options,
                   "warning: b is constant, so nothing of it is left and x is 0; give --rhs "
                   "FILE or --rhs random:SEED");

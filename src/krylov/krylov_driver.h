@@ -51,6 +51,7 @@ struct gsw_krylov_member {
     gsw_krylov_run *run;       /* what the method has: the same, or that of a form */
     double *own;               /* the vectors of its system, `spacing` values apart */
     double b_norm, guess_norm; /* ||b||, ||x0|| */
+    double given, along;       /* with a null vector ||b|| before the projection, and v'b */
     gsw_krylov_truth truth;    /* at the end of the last round */
     int known;                 /* it is that of the present x */
     int judged;                /* there was one */

@@ -142,15 +142,14 @@ static gsw_status enter_with_null_vector(gsw_krylov_system *system, gsw_krylov_m
     gsw_krylov_run *run = &m->user;
     double *v = m->own + NULL_VECTOR * run->spacing,
            *projected = m->own + PROJECTED_B * run->spacing;
-    double given, along;
     (void)system;
-    GSW_TRY(gsw_krylov_norm(run, run->b, &given));
-    m->b_norm = given;
-    if (given > 0 && isfinite(given)) {
+    GSW_TRY(gsw_krylov_norm(run, run->b, &m->given));
+    m->b_norm = m->given;
+    if (m->given > 0 && isfinite(m->given)) {
         GSW_TRY(make_null_vector(run, v));
         GSW_TRY(check_null_vector(run, v));
-        GSW_TRY(gsw_krylov_dot(run, v, run->b, &along));
-        m->result.removed = fabs(along) / given;
+        GSW_TRY(gsw_krylov_dot(run, v, run->b, &m->along));
+        m->result.removed = fabs(m->along) / m->given;
         run->null_vector = v;
         GSW_TRY(gsw_krylov_copy(run, run->b, projected));
         GSW_TRY(project(run, projected));
@@ -158,7 +157,7 @@ static gsw_status enter_with_null_vector(gsw_krylov_system *system, gsw_krylov_m
         GSW_TRY(project(run, run->x));
         GSW_TRY(gsw_krylov_norm(run, run->b, &m->b_norm));
     }
-    return begin(m, given, next);
+    return begin(m, m->given, next);
 }
 
 static gsw_status leave_with_null_vector(gsw_krylov_system *system, gsw_krylov_member *m,
@@ -202,12 +201,28 @@ gsw_status gsw_krylov_measure_at_once(gsw_krylov_run *run, double *r, gsw_krylov
     return GSW_SUCCESS;
 }
 
+/* r = b - A x, and what P leaves out of it: v'A x = 0 for a symmetric A alone. */
+static gsw_status measure_residual(gsw_krylov_run *run, double *r) {
+    gsw_krylov_member *m = run->member;
+    const double *null = run->null_vector;
+    double along;
+    run->null_vector = NULL; /* nothing is projected */
+    const gsw_status status = gsw_krylov_residual(run, r);
+    run->null_vector = null;
+    if (status != GSW_SUCCESS || null == NULL)
+        return status;
+    GSW_TRY(gsw_krylov_dot(run, null, r, &along));
+    if (isfinite(along))
+        m->result.removed = fabs(m->along + along) / m->given;
+    return project(run, r);
+}
+
 /* The same by products and norms. */
 static gsw_status measure_in_turn(gsw_krylov_run *run, gsw_krylov_truth *truth) {
     double *r = gsw_krylov_vector(run, 0), *scratch = gsw_krylov_vector(run, 1);
     double *terms = gsw_krylov_vector(run, 2);
     GSW_TRY(gsw_krylov_norm(run, run->x, &truth->x));
-    GSW_TRY(gsw_krylov_residual(run, r));
+    GSW_TRY(measure_residual(run, r));
     GSW_TRY(gsw_krylov_norm(run, r, &truth->residual));
     GSW_TRY(gsw_krylov_rounding(run, scratch, terms, &truth->rounding));
     truth->checked = truth->residual;

@@ -159,8 +159,9 @@ const cli_json_key cli_json_keys[] = {
     {"auto", "@auto", CLI_SOLVE,
      "What gridsweep chose. Null: --precond and --method were both given."},
     {"removed", "number", CLI_SOLVE,
-     "Share of b along the null vector, which the solve left out. Unit: none. Null: without "
-     "--nullspace."},
+     "Part of b - A x along the null vector, which the solve left out, divided by the norm of b. "
+     "For "
+     "a symmetric A it is that of b. Unit: none. Null: without --nullspace."},
     {"eisenstat", "integer", CLI_SOLVE,
      "Iterations in which two sweeps applied the matrix and the preconditioner together. Unit: "
      "count."},

@@ -43,7 +43,8 @@ class KrylovResult(NamedTuple):
                        # one that failed has it, and the others what their status means
     stagnated: bool    # NOT_CONVERGED because more iterations would not help
     replacements: int  # how often the true residual replaced the recurrence
-    removed: float     # the part of b along the null vector, which is left out: between 0 and 1
+    removed: float     # |v'(b - A x)| / ||b|| with a null vector v of length 1: `residual` leaves this out.
+                       # Of a symmetric A it is the part of b along v
 
     def __bool__(self):
         return not self.converged

@@ -37,7 +37,8 @@ class SolveResult(NamedTuple):
     message: str       # the library's message about it; "" for SUCCESS
     stagnated: bool    # NOT_CONVERGED because more iterations would not help
     replacements: int  # how often the true residual replaced the recurrence, in all attempts
-    removed: float     # the part of b along the null vector, which is left out: between 0 and 1
+    removed: float     # |v'(b - A x)| / ||b|| with a null vector v of length 1: `residual` leaves this out.
+                       # Of a symmetric A it is the part of b along v
     precond: str       # of the last attempt: "none", "jacobi", "ssor", "dilu", "ilu0", "ic0", "mg"
     method: str        # of the last attempt: "cg", "bicgstab", "gmres", "richardson"
     reason: str        # why the first attempt was chosen; "" if you named both
