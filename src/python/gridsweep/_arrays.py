@@ -1,11 +1,13 @@
 """Vectors and matrices as addresses: which arrays are used in place, copied or refused."""
 
+from __future__ import annotations
+
 import copy as shallow
 import warnings
 import weakref
 from ctypes import (POINTER, addressof, byref, c_double, c_float, c_int32, c_int64, c_void_p,
                     create_string_buffer)
-from typing import Any, Optional, Tuple
+from typing import Any, Callable, Iterable, List, Optional, Tuple
 
 import numpy as np
 
@@ -18,6 +20,8 @@ from ._grid import Axes, Grid, Stencil, grid_argument, stencil_argument, with_ax
 from ._library import library
 from ._options import GridLike
 
+Shape = Tuple[int, ...]
+Shapes = Tuple[Shape, ...]
 _INTERFACE = "__cuda_array_interface__"
 
 
@@ -29,7 +33,9 @@ class _View:
     None if a right-hand side is not contiguous. The view keeps the array alive.
     """
 
-    def __init__(self, array):
+    ld: Any
+
+    def __init__(self, array: Any) -> None:
         about = getattr(array, _INTERFACE, None) or array.__array_interface__
         self.array = array.producer if isinstance(array, _dlpack.Tensor) else array
         self.memory = array
@@ -40,7 +46,7 @@ class _View:
         self.count = self.shape[1] if len(self.shape) == 2 else 1
         self.ld = self._leading()
 
-    def _leading(self):
+    def _leading(self) -> Any:
         size = self.dtype.itemsize
         if len(self.shape) not in (1, 2) or self.address % self.dtype.alignment:
             return None
@@ -52,7 +58,7 @@ class _View:
         step = self.strides[1]
         return step // size if step % size == 0 and step >= rows * size else None
 
-    def flattened(self):
+    def flattened(self) -> _View:
         """The values, which lie in order, as a view of one dimension."""
         other = shallow.copy(self)
         other.shape = (int(np.prod(self.shape, dtype=np.int64)),)
@@ -60,44 +66,44 @@ class _View:
         other.count, other.ld = 1, other.shape[0]
         return other
 
-    def in_order(self):
+    def in_order(self) -> bool:
         """Whether the values lie in C order without gaps."""
         wanted = _dlpack.strides_in_order(self.shape, self.dtype)
         return all(extent == 1 or own == other
                    for extent, own, other in zip(self.shape, self.strides, wanted))
 
-    def end(self):
+    def end(self) -> Any:
         """The address after the last value."""
         return self.address + ((self.count - 1) * self.ld + self.shape[0]) * self.dtype.itemsize
 
-    def host(self):
+    def host(self) -> Any:
         """The same host memory as a NumPy array."""
         return np.asarray(self.memory).reshape(self.shape)
 
-    def same_place(self, other):
+    def same_place(self, other: _View) -> bool:
         return self.address == other.address and self.ld == other.ld
 
-    def overlaps(self, other):
+    def overlaps(self, other: _View) -> bool:
         return self.address < other.end() and other.address < self.end()
 
 
-def dtype_argument(name, value):
+def dtype_argument(name: str, value: Any) -> str:
     """The name of a dtype that the library supports: "float64" or "float32"."""
     try:
         found = np.dtype(value).name
     except TypeError:
-        found = None
+        found = ""
     if found not in t.DTYPES:
         raise ValueError(f"{name}: {value!r} is not float64 or float32")
     return found
 
 
-def _stream(context):
+def _stream(context: Context) -> int:
     """The context's stream as DLPack numbers it: 1 is the default stream."""
     return context._stream or 1
 
 
-def _adopt_tensor(context, name, array):
+def _adopt_tensor(context: Context, name: str, array: Any) -> _View:
     kind, number = _dlpack.device_of(name, array)
     if context.backend == "cuda":
         if kind not in (_dlpack.CUDA, _dlpack.CUDA_MANAGED) or number != context._device_number:
@@ -110,13 +116,13 @@ def _adopt_tensor(context, name, array):
     return _View(_dlpack.Tensor(name, array))
 
 
-def refuse_sparse(name, array):
+def refuse_sparse(name: str, array: Any) -> None:
     """A sparse vector is an array of objects for NumPy, which says nothing to a user."""
     if hasattr(array, "tocsr"):
         raise TypeError(f"{name}: is a sparse matrix; give {name}.toarray()")
 
 
-def adopt(context, name, array):
+def adopt(context: Context, name: str, array: Any) -> Any:
     """A view of a device array or of an array with DLPack, which are never copied. On the CPU every
     other argument is returned unchanged, for NumPy. Refuses arrays outside the context's memory."""
     if isinstance(array, _View):
@@ -134,12 +140,12 @@ def adopt(context, name, array):
     return array
 
 
-def _turned(name, shape, wanted):
+def _turned(name: str, shape: Shape, wanted: Iterable[Shape]) -> str:
     """Says so where a shape is the reverse of a wanted one."""
     return f"; {name}.T has {shape[::-1]}" if len(shape) > 1 and shape[::-1] in wanted else ""
 
 
-def _check_shape(name, shape, rows, fields=()):
+def _check_shape(name: str, shape: Shape, rows: int, fields: Shapes = ()) -> None:
     if len(shape) not in (1, 2) or shape[0] != rows:
         field = f" for several systems, or {fields[-1]} for a field on the grid" if fields else ""
         comma, hint = "," if fields else " or", _turned(name, shape, fields)
@@ -148,12 +154,12 @@ def _check_shape(name, shape, rows, fields=()):
         raise ValueError(f"{name}: has shape {shape}, must have ({rows},){comma} ({rows}, count){field}{hint}")
 
 
-def field_shapes(grid):
+def field_shapes(grid: Grid) -> Shapes:
     """The shapes of a field on a grid, in NumPy's order."""
     return (grid.shape, grid.shape[1:]) if grid.nz == 1 else (grid.shape,)
 
 
-def flat(context, name, array, fields):
+def flat(context: Context, name: str, array: Any, fields: Shapes) -> Tuple[Any, Optional[Shape]]:
     """A vector as (vector, None), or a field of one of these shapes as (vector, its shape). A field
     of the host is copied where its values do not lie in order."""
     if _dlpack.offered(array) and not hasattr(array, "shape"):
@@ -170,12 +176,12 @@ def flat(context, name, array, fields):
     return view.flattened(), shape
 
 
-def _real(name, array, dtype):
+def _real(name: str, array: Any, dtype: Any) -> None:
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name}: has dtype {array.dtype}, which cannot be taken as {dtype}")
 
 
-def source(context, name, array, rows, dtype, fields=()):
+def source(context: Context, name: str, array: Any, rows: int, dtype: Any, fields: Shapes = ()) -> _View:
     """A right-hand side as a view. A host array is copied if its dtype or layout does not fit."""
     view, dtype = adopt(context, name, array), np.dtype(dtype)
     if isinstance(view, _View):
@@ -194,7 +200,7 @@ def source(context, name, array, rows, dtype, fields=()):
     return view
 
 
-def target(context, name, array, shape, dtype):
+def target(context: Context, name: str, array: Any, shape: Shape, dtype: Any) -> _View:
     """An array to write, as a view. It is never copied. None gives a new array on the host."""
     if array is None:
         if context.backend == "cuda":
@@ -217,7 +223,7 @@ def target(context, name, array, shape, dtype):
     return view
 
 
-def solve_into(context, b, out, rows, dtype, solve):
+def solve_into(context: Context, b: Any, out: Any, rows: int, dtype: Any, solve: Callable[..., None]) -> Any:
     """Calls solve(count, b, ldb, x, ldx) for the arguments `b` and `out`, and returns x."""
     given = source(context, "b", b, rows, dtype)
     result = target(context, "out", out, given.shape, np.dtype(dtype))
@@ -231,7 +237,7 @@ def solve_into(context, b, out, rows, dtype, solve):
     return result.array
 
 
-def _mask(context, active):
+def _mask(context: Context, active: Any) -> Optional[_View]:
     """A mask as a view in C order; None for None. A host array is copied if its layout does not fit."""
     if active is None:
         return None
@@ -246,7 +252,7 @@ def _mask(context, active):
     return view
 
 
-def _is_compact(context, name, mask, csr, grid, embeds):
+def _is_compact(context: Context, name: str, mask: _View, csr: t.gsw_csr, grid: Optional[Grid], embeds: bool) -> bool:
     """Whether a matrix has rows for the active points alone. Refuses a mask of another number of
     points, and such a matrix where it cannot be embedded."""
     points, rows = int(np.prod(mask.shape, dtype=np.int64)), csr.rows
@@ -269,7 +275,7 @@ def _is_compact(context, name, mask, csr, grid, embeds):
     return True
 
 
-def _named_grid(context, csr):
+def _named_grid(context: Context, csr: t.gsw_csr) -> Optional[Grid]:
     """The grid of a matrix on the host that has one by itself, with a named stencil; else None."""
     found, own = t.gsw_grid(), t.gsw_stencil()
     with context._turn() as c:
@@ -277,14 +283,14 @@ def _named_grid(context, csr):
     return Grid._of(found) if code == 0 and Stencil._of(own).name != "custom" else None
 
 
-def _check_mask_shape(mask, grid):
+def _check_mask_shape(mask: _View, grid: Grid) -> None:
     shapes = [*field_shapes(grid), (grid.points,)]
     if mask.shape not in shapes:
         raise ValueError(f"active: has shape {mask.shape}, must have {' or '.join(map(str, shapes))} on "
                          f"the grid {grid}{_turned('active', mask.shape, shapes)}")
 
 
-def _parts(name, matrix):
+def _parts(name: str, matrix: Any) -> Tuple[Any, Any, Any]:
     """(values, columns, row_ptr) of an argument that is a matrix."""
     if isinstance(matrix, tuple) and len(matrix) == 3:
         return matrix
@@ -307,7 +313,7 @@ def _parts(name, matrix):
     return csr.data, csr.indices, csr.indptr
 
 
-def _host_parts(name, parts):
+def _host_parts(name: str, parts: Iterable[Any]) -> List[_View]:
     """Views of the results of adopt() on the CPU. NumPy's arrays are copied if their dtype or layout
     does not fit."""
     values, columns, row_ptr = (part if isinstance(part, _View) else np.asarray(part)
@@ -324,11 +330,11 @@ def _host_parts(name, parts):
             for part in (values, columns, row_ptr)]
 
 
-def _cast(part, dtype):
+def _cast(part: Any, dtype: Any) -> Any:
     return part if isinstance(part, _View) else part.astype(dtype)
 
 
-def _near_stencil(struct):
+def _near_stencil(struct: t.gsw_matrix) -> Stencil:
     """The stencil of a matrix, without offsets around a periodic grid."""
     near = t.gsw_stencil()
     library.gsw_matrix_near_stencil(byref(struct), byref(near))
@@ -338,9 +344,10 @@ def _near_stencil(struct):
 class Map:
     """Where the rows of a matrix are on a grid: a gsw_embedding, and vectors of all points for it."""
 
-    def __init__(self, context, rows, grid, mask, coordinates):
-        self.context, self.rows, self._vectors = context, rows, []
-        made = c_void_p()
+    def __init__(self, context: Context, rows: int, grid: Any, mask: Any, coordinates: Any) -> None:
+        self.context, self.rows = context, rows
+        self._vectors: List[int] = []
+        made: Any = c_void_p()
         with context._turn() as c:
             if coordinates is None:
                 code = library.gsw_embedding_create(c, byref(grid._c()), mask.address, byref(made))
@@ -353,15 +360,15 @@ class Map:
         self.address = made.value
         weakref.finalize(self, context._handle.discard, made.value)
 
-    def points(self):
+    def points(self) -> Any:
         """The point of each row. On the CPU."""
         return np.array((c_int64 * self.rows).from_address(
             library.gsw_embedding_points(self.address)))
 
-    def spread(self, c, address, points, to=None):
+    def spread(self, c: Any, address: int, points: int, to: Optional[int] = None) -> Any:
         """Brings a vector in float64 to the points; None: to a new vector. Returns its address."""
         if to is None:
-            made = c_void_p()
+            made: Any = c_void_p()
             self.context._check(library.gsw_memory_alloc(c, 8 * points, byref(made)))
             to, live = made.value, self.context._handle.live
             live[to] = lambda address: library.gsw_memory_free(c, address)
@@ -369,7 +376,7 @@ class Map:
         self.context._check(library.gsw_embedding_spread(c, self.address, 0, address, to))
         return to
 
-    def solve(self, c, b, x, points, solve):
+    def solve(self, c: Any, b: int, x: int, points: int, solve: Callable[..., int]) -> int:
         """Calls solve(b, x) with vectors of all points, and returns its status."""
         self._vectors = [self.spread(c, address, points, to)
                          for address, to in zip((b, x), self._vectors or (None, None))]
@@ -384,13 +391,13 @@ class Border:
 
     scale = 1.0
 
-    def __init__(self, context, address, rows):
+    def __init__(self, context: Context, address: int, rows: int) -> None:
         self.context, self.address, self.rows = context, address, rows
         context._handle.live[address] = library.gsw_border_destroy
         weakref.finalize(self, context._handle.discard, address)
         self._inner = np.empty(rows - 1)
 
-    def solve(self, c, b, x, points, solve):
+    def solve(self, c: Any, b: int, x: int, points: int, solve: Callable[..., int]) -> int:
         """Calls solve(b, x) for the points, and returns its status. Residuals are relative to another
         b then: `scale` times those of the whole system."""
         share, inner = c_double(), self._inner.ctypes.data
@@ -401,7 +408,7 @@ class Border:
         return code
 
 
-def _border(context, name, csr):
+def _border(context: Context, name: str, csr: t.gsw_csr) -> Optional[Tuple[Border, t.gsw_csr]]:
     """(Border, CSR of the rest) of a CSR on the host with a row for the mean; None without one. The
     Border frees the CSR."""
     inner, made = t.gsw_csr(), c_void_p()
@@ -414,7 +421,7 @@ def _border(context, name, csr):
     return border, inner
 
 
-def _coordinates(coordinates, rows):
+def _coordinates(coordinates: Any, rows: int) -> Any:
     """Coordinates as an array of shape (rows, axes) in float64."""
     where = np.asarray(coordinates)
     _real("coordinates", where, "float64")
@@ -435,10 +442,16 @@ class Matrix:
     map            the Map of its rows to points, where these are others, or a Border; else None
     """
 
-    map = None
+    struct: t.gsw_matrix
+    grid: Grid
+    stencil: Stencil
+    mask: Any
+    rows: int
+    map: Any = None
+    _keep: Any
 
-    def __init__(self, context, name, matrix, grid=None, stencil=None, active=None, embeds=False,
-                 coordinates=None):
+    def __init__(self, context: Context, name: str, matrix: Any, grid: Any = None, stencil: Any = None,
+                 active: Any = None, embeds: bool = False, coordinates: Any = None) -> None:
         grid, stencil = grid_argument(grid), stencil_argument(stencil)
         axes = str(grid) if isinstance(grid, Axes) else None
         grid = None if axes is not None else grid
@@ -458,7 +471,7 @@ class Matrix:
             if self.map is None:
                 self.struct.active = mask.address
 
-    def _take_parts(self, context, name, matrix, on_host):
+    def _take_parts(self, context: Context, name: str, matrix: Any, on_host: bool) -> t.gsw_csr:
         """The struct of a CSR, whose arrays are kept."""
         parts = _parts(name, matrix)
         on_host = on_host and all(isinstance(part, np.ndarray) for part in parts)
@@ -490,7 +503,8 @@ class Matrix:
         return t.gsw_csr(rows, nonzeros, row_ptr.address, columns.address, values.address,
                          t.ITYPES[columns.dtype.name], t.DTYPES[self.value_type], base)
 
-    def _take_csr(self, context, name, matrix, grid, stencil, embeds, coordinates, axes):
+    def _take_csr(self, context: Context, name: str, matrix: Any, grid: Any, stencil: Any, embeds: bool,
+                  coordinates: Any, axes: Optional[str]) -> None:
         whole = self.mask is None and coordinates is None
         csr = self._take_parts(context, name, matrix, embeds and not whole)
         bordered = embeds and whole and context.backend == "cpu" and _border(context, name, csr)
@@ -499,8 +513,8 @@ class Matrix:
         rows, on_device, of_mask = csr.rows, context.backend == "cuda", None
         compact = self.mask is not None and _is_compact(context, name, self.mask, csr, grid, embeds)
         if self.mask is not None and grid is None and len(self.mask.shape) in (2, 3):
-            extents = (1, 1, *self.mask.shape)[:-4:-1]
-            grid = of_mask = Grid(*extents, axes or "")
+            nx, ny, nz = (1, 1, *self.mask.shape)[:-4:-1]
+            grid = of_mask = Grid(nx, ny, nz, axes or "")
         if compact or coordinates is not None:
             try:
                 self._embed(context, name, csr, grid, stencil, coordinates)
@@ -538,11 +552,11 @@ class Matrix:
         self.grid = Grid._of(found)
         self.stencil = stencil or _near_stencil(self.struct)
 
-    def _check_host(self, context, name):
+    def _check_host(self, context: Context, name: str) -> None:
         if context.backend == "cuda" and not all(isinstance(v.array, np.ndarray) for v in self._keep):
             raise TypeError(f"{name}: must be in host memory where its rows are not all points in order")
 
-    def _embed(self, context, name, csr, grid, stencil, coordinates):
+    def _embed(self, context: Context, name: str, csr: t.gsw_csr, grid: Any, stencil: Any, coordinates: Any) -> None:
         """Makes the matrix of all points from one of the active points, or in another order."""
         self._check_host(context, name)
         if coordinates is None and grid is None:
@@ -565,7 +579,7 @@ class Matrix:
         if grid not in (None, self.grid):
             raise ValueError(f"grid: is {grid}; the coordinates are those of {self.grid}")
 
-    def _check_turned(self, context, name, matrix, stencil):
+    def _check_turned(self, context: Context, name: str, matrix: Any, stencil: Any) -> None:
         """Refuses a mask of a compact matrix if the rows are those of the transposed mask."""
         turned = self.mask.host().T
         try:
@@ -575,7 +589,7 @@ class Matrix:
         raise ValueError(f"active: has shape {self.mask.shape}; the rows of {name} are those of active.T, "
                          f"which has {turned.shape}")
 
-    def refill(self, context, name, matrix):
+    def refill(self, context: Context, name: str, matrix: Any) -> None:
         """Takes the values of a matrix with the same rows. For use where there is a map."""
         rows, kind = self.rows, self.value_type
         csr = self._take_parts(context, name, matrix, True)
@@ -588,10 +602,10 @@ class Matrix:
                                                             byref(self.struct)), name)
         self._keep = ()
 
-    def _check_grid_of_mask(self, context, pointer, csr, given, code):
+    def _check_grid_of_mask(self, context: Context, pointer: Any, csr: t.gsw_csr, given: Any, code: int) -> int:
         """Refuses a mask whose shape is no grid of the matrix, or leads to a larger stencil or to one
         without a name, where the matrix alone has a better grid. Returns the status of the fit."""
-        stencil = given or (_near_stencil(self.struct) if code == 0 else None)
+        stencil: Any = given or (_near_stencil(self.struct) if code == 0 else None)
         if code == 0 and (given or stencil.name != "custom"):
             return code
         found, own = t.gsw_grid(), t.gsw_stencil()
@@ -601,7 +615,7 @@ class Matrix:
                 _check_mask_shape(self.mask, Grid._of(found))
         return code
 
-    def _take_constants(self, context, name, constants, grid, stencil):
+    def _take_constants(self, context: Context, name: str, constants: Constants, grid: Any, stencil: Any) -> None:
         self.grid, self.stencil, self.rows = constants.grid, constants.stencil, constants.shape[0]
         self.value_type, self.struct = constants.dtype.name, t.gsw_matrix()
         if grid not in (None, self.grid) or stencil not in (None, self.stencil):
@@ -616,12 +630,12 @@ class Matrix:
         weakref.finalize(self, context._handle.discard, addressof(struct))
 
 
-def copy_csr(csr):
+def copy_csr(csr: t.gsw_csr) -> Tuple[Any, Any, Any]:
     """(values, columns, row_ptr) of a C CSR in host memory, as new arrays."""
     index = (c_int32, c_int64)[csr.index_type]
     value = (c_double, c_float)[csr.value_type]
 
-    def copy(address, kind, count):
+    def copy(address: int, kind: Any, count: int) -> Any:
         return np.array((kind * count).from_address(address)) if count else np.empty(0, kind)
 
     return (copy(csr.values, value, csr.nonzeros), copy(csr.columns, index, csr.nonzeros),

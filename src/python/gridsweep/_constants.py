@@ -26,7 +26,8 @@ class Constants:
     Errors: TypeError, ValueError.
     """
 
-    def __init__(self, grid: GridLike, stencil: StencilLike, values: Any, dtype: Any = "float64"):
+    def __init__(self, grid: GridLike, stencil: StencilLike, values: Any,
+                 dtype: Any = "float64") -> None:
         if grid is None or stencil is None:
             raise TypeError("grid, stencil: must be given")
         self.grid: Grid = grid_argument(grid)
@@ -45,5 +46,5 @@ class Constants:
         """1, or nz where each plane has its own numbers."""
         return self.values.size // len(self.stencil)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Constants({self.grid}, {self.stencil!r})"

@@ -8,7 +8,7 @@ import weakref
 from collections import deque
 from contextlib import contextmanager
 from ctypes import byref, c_void_p
-from typing import Any, TypeVar
+from typing import Any, Callable, Deque, Dict, Iterator, Optional, Tuple, TypeVar
 
 from ._errors import GridsweepError, choice, integer, status_of, text_of
 from ._library import build_info, library
@@ -29,15 +29,15 @@ class _Handle:
     keep it alive as long as one of them exists.
     """
 
-    def __init__(self, pointer):
-        self.pointer = pointer
+    def __init__(self, pointer: c_void_p) -> None:
+        self.pointer: Optional[c_void_p] = pointer
         self.lock = threading.Lock()
-        self.owner = None
+        self.owner: Optional[int] = None
         self.calling = 0     # number of the user's functions that the library is calling
-        self.live = {}       # by address: the function that frees the object there
-        self.dead = deque()  # addresses of objects that are no longer needed
+        self.live: Dict[int, Callable[[int], Any]] = {}  # by address: what frees the object there
+        self.dead: Deque[int] = deque()  # addresses of objects that are no longer needed
 
-    def sweep_up(self):
+    def sweep_up(self) -> None:
         while self.dead:
             address = self.dead.popleft()
             destroy = self.live.pop(address, None)
@@ -45,7 +45,7 @@ class _Handle:
                 destroy(address)
 
     @contextmanager
-    def lent(self):
+    def lent(self) -> Iterator[None]:
         """The library calls a function of the user, which may use the context meanwhile."""
         self.calling += 1
         try:
@@ -53,7 +53,7 @@ class _Handle:
         finally:
             self.calling -= 1
 
-    def discard(self, address):
+    def discard(self, address: int) -> None:
         self.dead.append(address)
         if self.lock.acquire(blocking=False):
             try:
@@ -61,7 +61,7 @@ class _Handle:
             finally:
                 self.lock.release()
 
-    def destroy(self):
+    def destroy(self) -> None:
         with self.lock:
             self.dead.extend(self.live)
             self.sweep_up()
@@ -74,7 +74,7 @@ _ADVICE = ('; nvidia-smi lists the devices, and Context("auto") takes the CPU wh
            "; with pip: --config-settings=cmake.define.GSW_CUDA=ON")
 
 
-def _reason(options, status):
+def _reason(options: gsw_context_options, status: Status) -> str:
     """Why gsw_context_create() fails: there is no context to ask, but a log. A context that exists has
     none: an interrupt that arrives in it would be lost."""
     said: list[bytes] = []
@@ -112,7 +112,7 @@ class Context:
     threads: int
     device: str
 
-    def __init__(self, backend: str = "cpu", *, threads: int = 0, device: int = 0, stream: int = 0):
+    def __init__(self, backend: str = "cpu", *, threads: int = 0, device: int = 0, stream: int = 0) -> None:
         options = gsw_context_options(
             backend=choice("backend", backend, BACKENDS), threads=integer("threads", threads, 0),
             device=integer("device", device, 0),
@@ -129,12 +129,12 @@ class Context:
         self.device = library.gsw_context_device(pointer).decode()
         self._device_number, self._stream = options.device, options.stream
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Any, ...]:
         if self._stream:
             raise TypeError("context: one with a stream cannot be copied")
         return _context_of, (self.backend, self.threads, self._device_number)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         state = "" if self._close.alive else ", closed"
         return f"<gridsweep.Context {self.backend}, threads={self.threads}{state}>"
 
@@ -159,12 +159,12 @@ class Context:
         with self._turn():
             self._check(library.gsw_context_synchronize(self._handle.pointer))
 
-    def _refuse_nesting(self):
+    def _refuse_nesting(self) -> None:
         if self._handle.owner == threading.get_ident():
             raise RuntimeError("context: it is at work in this thread (a callback cannot use it)")
 
     @contextmanager
-    def _turn(self):
+    def _turn(self) -> Iterator[Any]:
         """This thread's turn: yields the C context, after freeing the objects that waited for it."""
         handle = self._handle
         if handle.calling and handle.owner == threading.get_ident():
@@ -181,11 +181,11 @@ class Context:
             finally:
                 handle.owner = None
 
-    def _message(self, status):
-        return (library.gsw_context_message(self._handle.pointer).decode(errors="replace")
-                or text_of(status))
+    def _message(self, status: Status) -> str:
+        said = library.gsw_context_message(self._handle.pointer).decode(errors="replace")
+        return said or text_of(status)
 
-    def _check(self, code, argument=None):
+    def _check(self, code: int, argument: Optional[str] = None) -> None:
         """Raises an exception for an error. Its message begins with `argument`, if given."""
         if code == Status.SUCCESS:
             return
@@ -195,7 +195,7 @@ class Context:
         raise GridsweepError(status, f"{argument}: {message}" if argument else message)
 
 
-def _context_of(backend, threads, device):
+def _context_of(backend: str, threads: int, device: int) -> Context:
     """What pickle and copy make of a context: another one."""
     return Context(backend, threads=threads if backend == "cpu" else 0, device=device)
 
@@ -207,10 +207,11 @@ class Owned:
 
     context: Context
     _noun: str
+    _pointer: Any
 
-    def _create(self, context, create, destroy, *arguments):
+    def _create(self, context: Context, create: Any, destroy: Any, *arguments: Any) -> None:
         """`create` is gsw_factor_create() or a similar function, `destroy` its counterpart."""
-        pointer = c_void_p()
+        pointer: Any = c_void_p()
         with context._turn() as c:
             context._check(create(c, *arguments, byref(pointer)), "A")
             context._handle.live[pointer.value] = destroy
@@ -232,20 +233,20 @@ class Owned:
         """Frees the memory that the library keeps. A second call does nothing."""
         self._close()
 
-    def _call(self, function, *arguments, about=None):
+    def _call(self, function: Any, *arguments: Any, about: Optional[str] = None) -> None:
         """Calls a C function with the context, the object and these arguments. An error's message
         begins with `about`, if given."""
         with self.context._turn() as c:
             self.context._check(function(c, self._address(), *arguments), about)
 
-    def _address(self):
+    def _address(self) -> Any:
         """The address of the C object, for use inside a turn of the context."""
         if self.closed:
             raise ValueError(f"{self._noun}: it is closed")
         return self._pointer
 
 
-def context_for(context, threads):
+def context_for(context: Optional[Context], threads: int) -> Context:
     """The given context, or a new one on the CPU."""
     if context is None:
         return Context(threads=threads)

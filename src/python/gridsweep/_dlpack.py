@@ -9,6 +9,7 @@ import ctypes
 import weakref
 from ctypes import (POINTER, Structure, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64,
                     c_void_p)
+from typing import Any, Dict, NoReturn, Optional, Tuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ _READ_ONLY, _COPIED = 1, 2  # flags
 _VERSION = (1, 0)  # the newest that is requested; newer minor versions add nothing needed here
 
 
-def strides_in_order(shape, dtype):
+def strides_in_order(shape: Tuple[int, ...], dtype: Any) -> Tuple[int, ...]:
     """The strides in bytes of an array in C order."""
     return tuple(dtype.itemsize * int(np.prod(shape[i + 1:], dtype=np.int64))
                  for i in range(len(shape)))
@@ -63,12 +64,12 @@ _rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_SetName", ctypes.pythonapi))
 
 
-def offered(array):
+def offered(array: Any) -> bool:
     """Whether an object supports DLPack."""
     return hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__")
 
 
-def device_of(name, array):
+def device_of(name: str, array: Any) -> Tuple[int, int]:
     """(kind, number) of the device that a producer reports."""
     try:
         kind, number = array.__dlpack_device__()
@@ -77,12 +78,12 @@ def device_of(name, array):
         raise TypeError(f"{name}: {type(array).__name__} names no DLPack device: {error}") from error
 
 
-def device_name(kind, number):
+def device_name(kind: int, number: int) -> str:
     name = _DEVICES.get(kind, f"a device of DLPack's type {kind}, number")
     return name if kind in (CPU, CUDA_HOST) else f"{name} {number}"
 
 
-def _capsule(name, array, stream):
+def _capsule(name: str, array: Any, stream: Optional[int]) -> Any:
     """The producer's capsule. If the producer refuses, the error names the argument."""
     options = {} if stream is None else {"stream": stream}
     try:
@@ -94,7 +95,7 @@ def _capsule(name, array, stream):
         raise TypeError(f"{name}: {type(array).__name__} gives no DLPack capsule: {error}") from error
 
 
-def _delete(managed, address):
+def _delete(managed: Any, address: int) -> None:
     if managed.deleter:
         _Deleter(managed.deleter)(address)
 
@@ -109,7 +110,7 @@ class Tensor:
     have).
     """
 
-    def __init__(self, name, array, stream=None):
+    def __init__(self, name: str, array: Any, stream: Optional[int] = None) -> None:
         self.producer = array
         capsule = _capsule(name, array, stream)
         if _is_valid(capsule, _NEW):
@@ -127,17 +128,17 @@ class Tensor:
         self.writable = not flags & _READ_ONLY
         self._read(name, self._managed.dl_tensor)
 
-    def _take(self, capsule, fresh, used, struct):
+    def _take(self, capsule: Any, fresh: bytes, used: bytes, struct: Any) -> None:
         address = _pointer_of(capsule, fresh)
         self._managed = struct.from_address(address)
         _rename(capsule, used)
         self.release = weakref.finalize(self, _delete, self._managed, address)
 
-    def _refuse(self, text):
+    def _refuse(self, text: str) -> NoReturn:
         self.release()
         raise TypeError(text)
 
-    def _read(self, name, tensor):
+    def _read(self, name: str, tensor: DLTensor) -> None:
         kind = tensor.dtype
         try:
             if kind.lanes != 1 or kind.bits % 8:
@@ -156,7 +157,7 @@ class Tensor:
             self.strides = strides_in_order(self.shape, self.dtype)
 
     @property
-    def __array_interface__(self):
+    def __array_interface__(self) -> Dict[str, Any]:
         """For NumPy, if the memory is host memory: np.asarray(tensor) shares it and keeps it alive."""
         return {"version": 3, "shape": self.shape, "strides": self.strides,
                 "typestr": self.dtype.str, "data": (self.address, not self.writable)}

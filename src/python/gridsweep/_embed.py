@@ -36,7 +36,7 @@ class Embedding(NamedTuple):
         return np.asfortranarray(self._take("x", x, self.grid.points)[self.points])
 
     @staticmethod
-    def _take(name, vector, length):
+    def _take(name: str, vector: Any, length: int) -> Any:
         vector = np.asarray(vector)
         if vector.ndim not in (1, 2) or len(vector) != length:
             raise ValueError(f"{name}: has shape {vector.shape}, must have ({length},) or ({length}, "

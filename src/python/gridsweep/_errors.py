@@ -3,9 +3,12 @@
 import math
 import operator
 from difflib import get_close_matches
+from typing import Any, Callable, Iterable, Mapping, TypeVar
 
 from ._library import library
 from ._types import Status
+
+_Value = TypeVar("_Value")
 
 
 class GridsweepError(RuntimeError):
@@ -18,16 +21,16 @@ class GridsweepError(RuntimeError):
     status: Status
     message: str
 
-    def __init__(self, status, message):
+    def __init__(self, status: Status, message: str) -> None:
         super().__init__(status, message)
         self.status = status
         self.message = message
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.message} (GSW_ERROR_{self.status.name})"
 
 
-def status_of(code):
+def status_of(code: int) -> Status:
     """The Status of a C status. Other numbers come from a device or a newer library."""
     try:
         return Status(code)
@@ -35,11 +38,11 @@ def status_of(code):
         raise RuntimeError(f"the library returned the unknown status {code}") from None
 
 
-def text_of(status):
-    return library.gsw_status_text(status).decode()
+def text_of(status: int) -> str:
+    return str(library.gsw_status_text(status).decode())
 
 
-def meant(word, words):
+def meant(word: object, words: Iterable[str]) -> str:
     """Which of the words may be meant, as a question; "" if none is like this one."""
     small, given = {known.lower(): known for known in words}, str(word).lower()
     close = ([known for known in small if known.startswith(given) and len(given) > 2]
@@ -47,7 +50,7 @@ def meant(word, words):
     return f"did you mean {small[close[0]]!r}?" if close else ""
 
 
-def known_options(function, given, known):
+def known_options(function: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Raises TypeError for a keyword in `given` that the public function `function` does not have."""
     for name in given:
         if name not in known:
@@ -56,7 +59,7 @@ def known_options(function, given, known):
                             f"it has {', '.join(known)}")
 
 
-def integer(name, value, least, most=2**31 - 1):
+def integer(name: str, value: Any, least: int, most: int = 2**31 - 1) -> int:
     """`value` as an int between `least` and `most`. A TypeError or ValueError names the argument."""
     try:
         number = operator.index(value)
@@ -67,7 +70,7 @@ def integer(name, value, least, most=2**31 - 1):
     return number
 
 
-def real(name, value, accepts, wanted):
+def real(name: str, value: Any, accepts: Callable[[float], bool], wanted: str) -> float:
     """`value` as a finite float for which accepts(value) holds."""
     try:
         number = float(value)
@@ -78,8 +81,8 @@ def real(name, value, accepts, wanted):
     return number
 
 
-def choice(name, value, choices):
-    """The number of the word `value` in `choices`."""
+def choice(name: str, value: Any, choices: Mapping[str, _Value]) -> _Value:
+    """What the word `value` stands for in `choices`."""
     try:
         return choices[value]
     except (KeyError, TypeError):

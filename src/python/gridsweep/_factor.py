@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import weakref
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from . import _types as t
 from ._arrays import Matrix, copy_csr, dtype_argument, solve_into
-from ._context import context_for
+from ._context import Context, context_for
 from ._errors import known_options, real
 from ._grid import Grid, Stencil, with_axes
 from ._library import library
@@ -66,14 +66,16 @@ class Factor(Preconditioner):
     _noun = "factor"
     _make_preconditioner = library.gsw_preconditioner_from_factor
 
-    def __init__(self, context, matrix, options, create=library.gsw_factor_create):
+    def __init__(self, context: Context, matrix: Any, options: t.gsw_factor_options,
+                 create: Any = library.gsw_factor_create) -> None:
         self.kind = next(kind for kind, number in t.KINDS.items() if number == options.kind)
         self._options = options
-        self._mate = lambda: None  # returns the transposed factor, if it has been created
+        # Returns the transposed factor, if it has been created.
+        self._mate: Callable[[], Optional[Factor]] = lambda: None
         super().__init__(context, matrix, _DTYPES[options.vector_type], create, options,
                          library.gsw_factor_destroy)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         state = (", transposed" if self._options.transpose else "") + (
             ", closed" if self.closed else "")
         return f"<gridsweep.Factor {self.kind} {self.grid} {self.stencil.name}{state}>"
@@ -107,14 +109,15 @@ class Factor(Preconditioner):
         self._address()
         if self.kind in ("ic0", "jacobi"):
             return self
-        if self._mate() is None:
+        mate = self._mate()
+        if mate is None:
             if self.kind == "ssor" or self._options.transpose:
                 other = "without transpose" if self._options.transpose else "with transpose=True"
                 raise NotImplementedError(f"factor: of kind {self.kind} it cannot be transposed "
                                           f"afterwards; make another one {other}")
             mate = _transposed_of(self)
             mate._mate, self._mate = weakref.ref(self), lambda: mate
-        return self._mate()
+        return mate
 
     def refactor(self, A: Any, *, active: Any = None) -> Factor:
         """Takes the values of another matrix on the same grid and stencil, and returns the factor
@@ -127,8 +130,9 @@ class Factor(Preconditioner):
         """
         self._address()
         matrix = self._new_values(A, active)
-        if self._mate() is not None:
-            self._mate()._mate = self._mate = lambda: None
+        mate = self._mate()
+        if mate is not None:
+            mate._mate = self._mate = lambda: None
         self._call(library.gsw_factor_refactor, byref(matrix.struct), None, about="A")
         self._takes(A, active)
         self._take_mask(matrix.mask)
@@ -166,7 +170,7 @@ class Factor(Preconditioner):
 class _Uploaded:
     """A matrix of host arrays (values, columns, row_ptr), copied to the memory of the context."""
 
-    def __init__(self, like, parts):
+    def __init__(self, like: Factor, parts: Any) -> None:
         self.context, self.grid, self.stencil, self.rows = like.context, like.grid, like.stencil, \
             like.shape[0]
         self.mask = like._mask
@@ -180,21 +184,23 @@ class _Uploaded:
             self.context._check(library.gsw_matrix_upload(c, byref(host), byref(self.struct)))
         self.struct.active = self.mask and self.mask.address
 
-    def __enter__(self):
+    def __enter__(self) -> _Uploaded:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         with self.context._turn() as c:
             library.gsw_matrix_release(c, byref(self.struct))
 
 
-def _transposed_of(factor):
+def _transposed_of(factor: Factor) -> Factor:
     """A new Factor of M^T, from the L and U of a factor that can be extracted."""
+    lower: Any
+    upper: Any
     lower, upper = factor.extract()
     options = t.gsw_factor_options.from_buffer_copy(factor._options)
     options.transpose, options.pivot_shift = 1, 0.0
     if factor.kind == "dilu":  # M = (E + L_A) E^-1 (E + U_A): E goes from the left to the right
-        def rows_of(part):
+        def rows_of(part: Any) -> Any:
             return np.repeat(np.arange(factor.shape[0]), np.diff(part[2]))
         diagonal = lower[0][lower[1] == rows_of(lower)]
         lower = (lower[0] / diagonal[lower[1]], *lower[1:])
@@ -203,7 +209,7 @@ def _transposed_of(factor):
         with _Uploaded(factor, lower or upper) as matrix:
             return Factor(factor.context, matrix, options)
     with _Uploaded(factor, lower) as first, _Uploaded(factor, upper) as second:
-        def create(c, matrix, options, pointer):
+        def create(c: Any, matrix: Any, options: Any, pointer: Any) -> Any:
             return library.gsw_factor_create_lu(c, matrix, byref(second.struct), options, pointer)
         return Factor(factor.context, first, options, create)
 
@@ -213,8 +219,9 @@ _TRIANGULAR = names_of(TriangularOptions, "grid")
 _OPTIONS = names_of(FactorOptions, "grid")
 
 
-def factor_options(kind, factor_type="float64", vector_type="float64", transpose=False,
-                   unit_diagonal=False, pivot_shift=0.0, omega=1.0):
+def factor_options(kind: str, factor_type: Any = "float64", vector_type: Any = "float64",
+                   transpose: bool = False, unit_diagonal: bool = False, pivot_shift: float = 0.0,
+                   omega: float = 1.0) -> t.gsw_factor_options:
     """The C options for these arguments."""
     options = t.gsw_factor_options(
         kind=t.KINDS[kind], factor_type=t.DTYPES[dtype_argument("factor_type", factor_type)],
@@ -227,14 +234,14 @@ def factor_options(kind, factor_type="float64", vector_type="float64", transpose
     return options
 
 
-def _factor(kind, A, grid, options, **own):
+def _factor(kind: str, A: Any, grid: Any, options: Any, **own: Any) -> Factor:
     """What the public function of that name returns for its keywords, the own ones last."""
     known_options(kind, options, (*_OPTIONS, *own))
     return _create(kind, A, grid, **options, **own)
 
 
-def _create(kind, A, grid, *, stencil=None, periodic=None, active=None, threads=0, context=None,
-            **values):
+def _create(kind: str, A: Any, grid: Any, *, stencil: Any = None, periodic: Optional[str] = None,
+            active: Any = None, threads: int = 0, context: Optional[Context] = None, **values: Any) -> Factor:
     options = factor_options(kind, **values)
     place = context_for(context, threads)
     made = Factor(place, Matrix(place, "A", A, with_axes(grid, periodic), stencil, active), options)

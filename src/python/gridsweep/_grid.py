@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctypes import byref
 from dataclasses import dataclass
-from typing import Any, Iterable, Tuple, Union
+from typing import Any, Iterable, Optional, Tuple, Union
 
 from . import _types as t
 from ._errors import integer, meant
@@ -27,7 +27,7 @@ class Grid:
     nz: int = 1
     periodic: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("nx", "ny", "nz"):
             object.__setattr__(self, name, integer(name, getattr(self, name), 1, 2**48))
         object.__setattr__(self, "periodic", _axes(self.periodic))
@@ -52,12 +52,12 @@ class Grid:
         """Row of point (x, y, z). Nothing is checked."""
         return x + self.nx * (y + self.ny * z)
 
-    def _c(self):
+    def _c(self) -> t.gsw_grid:
         return t.gsw_grid(self.nx, self.ny, self.nz,
                           sum(1 << "xyz".index(axis) for axis in self.periodic))
 
     @classmethod
-    def _of(cls, struct):
+    def _of(cls, struct: t.gsw_grid) -> Grid:
         axes = "".join("xyz"[a] for a in range(3) if struct.periodic >> a & 1)
         return cls(struct.nx, struct.ny, struct.nz, axes)
 
@@ -76,7 +76,7 @@ class Stencil:
     offsets: Tuple[Tuple[int, int, int], ...]
     name: str
 
-    def __init__(self, offsets: Union[str, Iterable[Tuple[int, int, int]]]):
+    def __init__(self, offsets: Union[str, Iterable[Tuple[int, int, int]]]) -> None:
         made = t.gsw_stencil()
         if isinstance(offsets, str):
             if library.gsw_stencil_named(offsets.encode(), byref(made)):
@@ -92,7 +92,7 @@ class Stencil:
                                  "them, no component beyond 1024")
         self._set(made)
 
-    def _set(self, made):
+    def _set(self, made: t.gsw_stencil) -> Stencil:
         self._struct = made
         self.offsets = tuple((o.dx, o.dy, o.dz) for o in made.offsets[:made.count])
         self.name = library.gsw_stencil_name(byref(made)).decode()
@@ -107,10 +107,10 @@ class Stencil:
         return tuple(names)
 
     @classmethod
-    def _of(cls, struct):
+    def _of(cls, struct: t.gsw_stencil) -> Stencil:
         return cls.__new__(cls)._set(t.gsw_stencil.from_buffer_copy(struct))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Stencil({self.name!r})" if self.name != "custom" else f"Stencil({self.offsets})"
 
     def __len__(self) -> int:
@@ -123,7 +123,7 @@ class Stencil:
         return hash(self.offsets)
 
 
-def _axes(periodic):
+def _axes(periodic: Any) -> str:
     """The axes that are named, in order."""
     if not isinstance(periodic, str) or not set(periodic) <= set("xyz"):
         raise ValueError(f"periodic: must name axes, such as 'x' or 'xy', not {periodic!r}")
@@ -134,7 +134,7 @@ class Axes(str):
     """The periodic axes of a grid that is to be found."""
 
 
-def with_axes(grid, periodic):
+def with_axes(grid: Any, periodic: Optional[str]) -> Any:
     """A grid with these periodic axes; Axes where no grid is given."""
     if periodic is None:
         return grid
@@ -146,7 +146,7 @@ def with_axes(grid, periodic):
     return Grid(grid.nx, grid.ny, grid.nz, periodic)
 
 
-def grid_argument(grid):
+def grid_argument(grid: Any) -> Any:
     """The Grid for a Grid or a tuple of extents; None for None."""
     if grid is None or isinstance(grid, (Grid, Axes)):
         return grid
@@ -155,6 +155,6 @@ def grid_argument(grid):
     raise TypeError(f"grid: must be a Grid or (nx, ny, nz), not {type(grid).__name__}")
 
 
-def stencil_argument(stencil):
+def stencil_argument(stencil: Any) -> Any:
     """The Stencil for a Stencil, a name or offsets; None for None."""
     return stencil if stencil is None or isinstance(stencil, Stencil) else Stencil(stencil)

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, List, NamedTuple, Tuple
+from typing import TYPE_CHECKING, Any, Iterator, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from . import _types as t
-from ._arrays import Matrix, adopt, field_shapes, flat, source, target
+from ._arrays import Matrix, Shapes, adopt, field_shapes, flat, source, target
 from ._callback import Callback, Monitor, function_of, interruptible, made, told_as
-from ._context import context_for, logger
+from ._context import Context, context_for, logger
 from ._errors import choice, integer, known_options, real, status_of, text_of
 from ._grid import with_axes
 from ._library import library
@@ -46,10 +46,10 @@ class KrylovResult(NamedTuple):
     removed: float     # |v'(b - A x)| / ||b|| with a null vector v of length 1: `residual` leaves this out.
                        # Of a symmetric A it is the part of b along v
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return not self.converged
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return short(self, "converged iterations residual solve_ms")
 
 
@@ -87,7 +87,7 @@ Solution = Tuple[Any, Any]  # x and how the solve ended; for several systems Res
 _OPTIONS = names_of(KrylovOptions, "x0")
 
 
-def _rows(context, A, b):
+def _rows(context: Context, A: Any, b: Any) -> Optional[int]:
     """The number of rows if A is a function, else None. A function without a shape has those of b."""
     if function_of(A) is None:
         return None
@@ -100,12 +100,12 @@ def _rows(context, A, b):
     return int(shape[0])
 
 
-def _check_size(M, rows):
+def _check_size(M: Preconditioner, rows: int) -> None:
     if M.shape[0] != rows:
         raise ValueError(f"M: has {M.shape[0]} points; A has {rows} rows")
 
 
-def _guess(context, x0, out, result):
+def _guess(context: Context, x0: Any, out: Any, result: Any) -> Any:
     """x0 as a view to copy into `result`, or None if nothing is to be copied."""
     if x0 is None or x0 is out:
         return None
@@ -121,7 +121,8 @@ class Vectors:
     """b, x and the guess of a solve for one system, or for several in columns. b may be a field on the
     grid, of one of the shapes `fields` and of `points` values; then x is one, too."""
 
-    def __init__(self, context, rows, b, x0, out, fields=(), points=None):
+    def __init__(self, context: Context, rows: int, b: Any, x0: Any, out: Any, fields: Shapes = (),
+                 points: Optional[int] = None) -> None:
         b, self.shape = flat(context, "b", b, fields)
         rows = points if points and self.shape is not None else rows
         self.context, self.rows = context, rows
@@ -137,7 +138,7 @@ class Vectors:
             raise ValueError("out: overlaps b")
         self.zeros, self.guess = x0 is None, _guess(context, x0, out, self.result)
 
-    def begin(self, c, null):
+    def begin(self, c: Any, null: Any) -> None:
         """Writes the guess into x, which must not overlap the null vector `null`."""
         if null is not None and null.overlaps(self.result):
             raise ValueError("out: overlaps nullspace")
@@ -147,20 +148,21 @@ class Vectors:
             for _, x in self.addresses():
                 self.context._check(library.gsw_memory_set(c, x, 0, 8 * self.rows))
 
-    def addresses(self):
+    def addresses(self) -> Iterator[Tuple[int, int]]:
         """Those of b and x of each system."""
         for i in range(self.count):
             yield (self.given.address + 8 * i * self.given.ld,
                    self.result.address + 8 * i * self.result.ld)
 
-    def answer(self, infos):
+    def answer(self, infos: List[Any]) -> Solution:
         x = self.out if self.out is not None else self.result.array
         if self.out is None and self.shape is not None:
             x = x.reshape(self.shape)
         return x, Results(infos) if self.several else infos[0]
 
 
-def krylov_options(rtol, atol, maxiter, restart, norm, keep_inactive):
+def krylov_options(rtol: float, atol: float, maxiter: Optional[int], restart: int, norm: str,
+                   keep_inactive: bool) -> t.gsw_krylov_options:
     """The C options for these arguments."""
     options = t.gsw_krylov_options(
         rtol=real("rtol", rtol, lambda v: v >= 0, "0 or more"),
@@ -173,7 +175,7 @@ def krylov_options(rtol, atol, maxiter, restart, norm, keep_inactive):
     return options
 
 
-def take_nullspace(context, nullspace, rows, options):
+def take_nullspace(context: Context, nullspace: Any, rows: int, options: t.gsw_krylov_options) -> Any:
     """Sets the options' null vector. The returned object keeps its memory alive."""
     if nullspace is None or isinstance(nullspace, str):
         options.nullspace = choice("nullspace", nullspace or "none", t.NULLSPACES)
@@ -186,21 +188,22 @@ def take_nullspace(context, nullspace, rows, options):
 
 
 @contextmanager
-def _function(context, name, function, create, rows, like, raised):
+def _function(context: Context, name: str, function: Any, create: Any, rows: int, like: Any,
+              raised: List[BaseException]) -> Iterator[Any]:
     """The address of what the library makes of a function, which exists during the `with`."""
     callback = Callback(context, name, function, rows, like, raised)
     with made(context, create, rows, callback.pointer, None) as address:
         yield address
 
 
-def _operator(context, A, matrix, rows, like, raised):
+def _operator(context: Context, A: Any, matrix: Any, rows: int, like: Any, raised: List[BaseException]) -> Any:
     """The address of an operator for A, which exists during the `with`."""
     if matrix is not None:
         return made(context, library.gsw_operator_from_matrix, byref(matrix.struct))
     return _function(context, "A", A, library.gsw_operator_from_callback, rows, like, raised)
 
 
-def _preconditioner(context, M, rows, like, raised):
+def _preconditioner(context: Context, M: Any, rows: int, like: Any, raised: List[BaseException]) -> Any:
     """The address of a preconditioner for M, which exists during the `with`; None for None."""
     if M is None:
         return nullcontext()
@@ -209,7 +212,7 @@ def _preconditioner(context, M, rows, like, raised):
     return _function(context, "M", M, library.gsw_preconditioner_from_callback, rows, like, raised)
 
 
-def ending(report, status, message):
+def ending(report: Any, status: t.Status, message: str) -> Tuple[Any, ...]:
     """The members of KrylovResult, from a C struct that has them."""
     if status:
         logger.warning("%s", message)
@@ -218,15 +221,17 @@ def ending(report, status, message):
             report.removed)
 
 
-def _named(function, A, b, x0, options, **own):
+def _named(function: str, A: Any, b: Any, x0: Any, options: Any, **own: Any) -> Solution:
     """What the public function of that name returns for its keywords, the own ones last."""
     known_options(function, options, (*_OPTIONS, *own))
     return _solve(t.METHODS[function] - 1, A, b, x0, **options, **own)
 
 
-def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=None,
-           callback_type=None, out=None, restart=30, norm="true", nullspace=None, keep_inactive=False, grid=None,
-           stencil=None, periodic=None, active=None, threads=0, context=None):
+def _solve(method: int, A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-8, atol: float = 0.0,
+           maxiter: Optional[int] = None, M: Any = None, callback: Any = None, callback_type: Optional[str] = None,
+           out: Any = None, restart: int = 30, norm: str = "true", nullspace: Any = None,
+           keep_inactive: bool = False, grid: Any = None, stencil: Any = None, periodic: Optional[str] = None,
+           active: Any = None, threads: int = 0, context: Optional[Context] = None) -> Solution:
     options = krylov_options(rtol, atol, maxiter, restart, norm, keep_inactive)
     callback = told_as(callback, callback_type)
     if isinstance(M, Preconditioner):
@@ -262,7 +267,7 @@ def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, 
         return vectors.answer([])
     null = take_nullspace(context, nullspace, rows, options)
 
-    raised = []
+    raised: List[BaseException] = []
     if callback is not None and vectors.several:
         options.monitor_many = t.MONITOR_MANY_FN(Monitor(callback, raised))
     elif callback is not None:
@@ -283,7 +288,7 @@ def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, 
             raise raised[0]
         if status_of(code) not in ENDED:
             context._check(code)
-        message = context._message(status_of(code)) if code else ""
+        message: Optional[str] = context._message(status_of(code)) if code else ""
     infos = []
     for report in reports:
         status = status_of(report.status)

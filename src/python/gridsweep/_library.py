@@ -5,6 +5,7 @@ import ctypes.util
 import os
 import sys
 from pathlib import Path
+from typing import Iterator, List, Tuple
 
 from ._types import PROTOTYPES, gsw_stencil
 
@@ -15,13 +16,13 @@ _HELP = (f"Install the package with pip, which builds the library as well, or se
          f"variable {VARIABLE} to the path of a library, such as build/src/libgridsweep.so.")
 
 
-def _names():
+def _names() -> List[str]:
     if sys.platform == "darwin":
         return ["libgridsweep.0.dylib", "libgridsweep.dylib"]
     return ["libgridsweep.so." + VERSION.rpartition(".")[0], "libgridsweep.so"]
 
 
-def _candidates():
+def _candidates() -> Iterator[str]:
     """Paths or names to try, in this order. The system's loader looks for names."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
@@ -37,7 +38,7 @@ def _candidates():
         yield found
 
 
-def _open():
+def _open() -> Tuple[str, ctypes.CDLL]:
     failures = []
     for name in _candidates():
         try:
@@ -48,7 +49,7 @@ def _open():
     raise ImportError(f"gridsweep: the shared library cannot be loaded ({reasons}). {_HELP}")
 
 
-def _declare(library, name):
+def _declare(library: ctypes.CDLL, name: str) -> None:
     for function, (result, arguments) in PROTOTYPES.items():
         try:
             entry = getattr(library, function)
@@ -59,7 +60,7 @@ def _declare(library, name):
         entry.argtypes = arguments
 
 
-def _check(library, name):
+def _check(library: ctypes.CDLL, name: str) -> None:
     """Refuses another minor version, and a library whose structs have another layout."""
     version = library.gsw_version().decode()
     if version.split(".")[:2] != VERSION.split(".")[:2]:
@@ -74,7 +75,7 @@ def _check(library, name):
                           f"expects. {_HELP}")
 
 
-def _load():
+def _load() -> Tuple[str, ctypes.CDLL]:
     name, library = _open()
     _declare(library, name)
     _check(library, name)
@@ -86,4 +87,4 @@ path, library = _load()
 
 def build_info() -> str:
     """How the loaded library was built: a str with one "key: value" per line of text."""
-    return library.gsw_build_info().decode()
+    return str(library.gsw_build_info().decode())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ctypes import byref, c_void_p
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from . import _types as t
 from ._arrays import Matrix, flat, source, target
-from ._context import logger
+from ._context import Context, logger
 from ._errors import known_options, status_of, text_of
 from ._krylov import ENDED, Results, Solution
 from ._library import library
@@ -41,7 +41,7 @@ _OPTIONS = tuple(name for name in names_of(SolverOptions, "x0", "rtol", "grid", 
                  if name not in ("callback", "callback_type", "verbose", "progress", "coordinates", "nullspace"))
 
 
-def _structs(solver, matrices):
+def _structs(solver: Solver, matrices: List[Any]) -> Tuple[Any, List[Matrix]]:
     """The matrices as an array for the library, and what keeps it valid."""
     made = [solver._matrices[0]]
     for number, A in enumerate(matrices[1:], 1):
@@ -52,8 +52,8 @@ def _structs(solver, matrices):
     return (t.gsw_matrix * len(made))(*(matrix.struct for matrix in made)), made
 
 
-def _results(c, pointer, count, code, context):
-    message = context._message(status_of(code)) if code else ""
+def _results(c: Any, pointer: Any, count: int, code: int, context: Context) -> Results:
+    message: Optional[str] = context._message(status_of(code)) if code else ""
     results = Results()
     for system in range(count):
         report = t.gsw_system_report()

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _types as t
 from ._arrays import Matrix, copy_csr, dtype_argument, solve_into
-from ._context import context_for
+from ._context import Context, context_for
 from ._errors import choice, integer, known_options, real
 from ._grid import Grid, Stencil, with_axes
 from ._library import library
@@ -61,7 +61,7 @@ class MultigridInfo(NamedTuple):
     bytes: int                  # all memory that the hierarchy keeps
     degenerate_points: int      # fine points whose interpolation is the mean of their neighbours
 
-    def __str__(self):
+    def __str__(self) -> str:
         head = (f"{_count(len(self.levels))}, {self.cycle} cycle, smoother {self.smoother}, "
                 f"{self.cycle_type}, operator complexity {self.operator_complexity:.2f}, "
                 f"{self.bytes * 1e-6:.1f} MB")
@@ -109,7 +109,7 @@ class Multigrid(Preconditioner):
     _noun = "multigrid"
     _make_preconditioner = library.gsw_preconditioner_from_multigrid
 
-    def __init__(self, context, matrix, options):
+    def __init__(self, context: Context, matrix: Matrix, options: t.gsw_multigrid_options) -> None:
         super().__init__(context, matrix, np.float64, library.gsw_multigrid_create, options,
                          library.gsw_multigrid_destroy)
         with context._turn():
@@ -120,17 +120,17 @@ class Multigrid(Preconditioner):
         self._own_transpose = (bool(made.symmetric) and self.cycle != "F"
                                and options.pre_sweeps == options.post_sweeps)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         state = ", closed" if self.closed else ""
         return (f"<gridsweep.Multigrid {self.grid} {self.stencil.name}: {_count(self.levels)}, "
                 f"{self.cycle} cycle, smoother {self.smoother}, {self.cycle_type}{state}>")
 
-    def _about(self):
+    def _about(self) -> t.gsw_multigrid_info:
         made = t.gsw_multigrid_info()
         self.context._check(library.gsw_multigrid_get_info(self._address(), byref(made)))
         return made
 
-    def _level(self, number):
+    def _level(self, number: int) -> t.gsw_multigrid_level:
         made = t.gsw_multigrid_level()
         self.context._check(library.gsw_multigrid_get_level(self._address(), number, byref(made)))
         return made
@@ -145,7 +145,7 @@ class Multigrid(Preconditioner):
 
         Errors: TypeError, ValueError, GridsweepError (INVALID_ARGUMENT after a failed refactor).
         """
-        def apply(count, b_at, ldb, x_at, ldx):
+        def apply(count: int, b_at: int, ldb: int, x_at: int, ldx: int) -> None:
             with self.context._turn() as c:
                 for r in range(count):
                     self.context._check(library.gsw_multigrid_apply(
@@ -224,8 +224,9 @@ class Multigrid(Preconditioner):
 _OPTIONS = names_of(MultigridOptions, "grid")
 
 
-def multigrid_options(smoother="auto", cycle="V", pre_sweeps=1, post_sweeps=1, theta=0.25,
-                      cycle_type="float64", coarsest_points=None):
+def multigrid_options(smoother: str = "auto", cycle: str = "V", pre_sweeps: int = 1, post_sweeps: int = 1,
+                      theta: float = 0.25, cycle_type: Any = "float64",
+                      coarsest_points: Optional[int] = None) -> t.gsw_multigrid_options:
     """The C options for these arguments."""
     return t.gsw_multigrid_options(
         smoother=choice("smoother", smoother, t.SMOOTHERS), cycle=choice("cycle", cycle, t.CYCLES),
@@ -237,8 +238,8 @@ def multigrid_options(smoother="auto", cycle="V", pre_sweeps=1, post_sweeps=1, t
             "coarsest_points", coarsest_points, 1, 2000))
 
 
-def _multigrid(A, grid=None, *, stencil=None, periodic=None, active=None, threads=0, context=None,
-               **values):
+def _multigrid(A: Any, grid: Any = None, *, stencil: Any = None, periodic: Optional[str] = None,
+               active: Any = None, threads: int = 0, context: Optional[Context] = None, **values: Any) -> Multigrid:
     options = multigrid_options(**values)
     place = context_for(context, threads)
     matrix = Matrix(place, "A", A, with_axes(grid, periodic), stencil, active)

@@ -82,6 +82,6 @@ class SolverOptions(_Stopping, SolverFactor, Hierarchy, total=False):
     restart: int
 
 
-def names_of(options, *others):
+def names_of(options: Any, *others: str) -> Tuple[str, ...]:
     """The keywords of one of these classes, after the names `others`."""
     return (*others, *options.__annotations__)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ctypes import POINTER, byref, c_double, c_int64, pointer
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
 
 from . import _types as t
 from ._arrays import Border, Map, Matrix, field_shapes
 from ._callback import Monitor, function_of, interruptible, told_as
-from ._context import Owned, context_for
+from ._context import Context, Owned, context_for
 from ._errors import choice, known_options, status_of
 from ._factor import factor_options
 from ._grid import Grid, Stencil, with_axes
@@ -76,14 +76,14 @@ class SolveResult(NamedTuple):
         return ax
 
 
-def _matrix(context, A, grid, stencil, active, coordinates=None):
+def _matrix(context: Context, A: Any, grid: Any, stencil: Any, active: Any, coordinates: Any = None) -> Matrix:
     if function_of(A) is not None:
         raise TypeError("A: is a function; the choice of a preconditioner needs the matrix. Give a "
                         "sparse matrix, or use gmres(), cg() or bicgstab() with the function")
     return Matrix(context, "A", A, grid, stencil, active, True, coordinates)
 
 
-def _taken(options, kind):
+def _taken(options: Dict[str, Any], kind: Any) -> Dict[str, Any]:
     """The options of one of the classes of keywords, taken out of `options`."""
     return {name: options.pop(name) for name in names_of(kind) if name in options}
 
@@ -117,24 +117,26 @@ class Solver(Owned):
     _noun = "solver"
 
     def __init__(self, A: Any, grid: Optional[GridLike] = None, *, rtol: float = 1e-8,
-                 **options: Unpack[SolverOptions]):
+                 **options: Unpack[SolverOptions]) -> None:
         known_options("Solver", options, _OPTIONS)
         self._recipe: Tuple[Any, ...] = (A, grid, rtol, options)
         self._prepare(A, grid, rtol, **options)
         self._start()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         state = ", closed" if self.closed else ""
         return (f"<gridsweep.Solver {self.grid} {self.stencil.name}: {self.precond} with "
                 f"{self.method}{state}>")
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Any, ...]:
         return _rebuilt, (type(self), *self._recipe)
 
-    def _prepare(self, A, grid, rtol, *, shape=None, verbose=False, progress=False, atol=0.0, maxiter=None, restart=30, norm="true",
-                 nullspace=None, keep_inactive=False, callback=None, callback_type=None, precond="auto", method="auto",
-                 stencil=None, periodic=None, active=None, coordinates=None, threads=0,
-                 context=None, **more):
+    def _prepare(self, A: Any, grid: Any, rtol: float, *, shape: Any = None, verbose: bool = False,
+                 progress: bool = False, atol: float = 0.0, maxiter: Optional[int] = None, restart: int = 30,
+                 norm: str = "true", nullspace: Any = None, keep_inactive: bool = False, callback: Any = None,
+                 callback_type: Optional[str] = None, precond: str = "auto", method: str = "auto",
+                 stencil: Any = None, periodic: Optional[str] = None, active: Any = None, coordinates: Any = None,
+                 threads: int = 0, context: Optional[Context] = None, **more: Any) -> None:
         """Checks all arguments, before the set-up begins."""
         if shape is not None:
             grid = _grid_of_shape(grid, shape)
@@ -147,7 +149,7 @@ class Solver(Owned):
             options.multigrid = pointer(multigrid_options(**{"cycle_type": "float32", **hierarchy}))
         if factor:
             options.factor = pointer(factor_options("ilu0", **factor))
-        self._shown = [Lines()] * bool(verbose) + [Bar(rtol)] * bool(progress)
+        self._shown: List[Any] = [Lines()] * bool(verbose) + [Bar(rtol)] * bool(progress)
         callback = told_as(callback, callback_type)
         self._monitor = Monitor(self._told(callback), [])
         if callback is not None or self._shown:
@@ -164,18 +166,18 @@ class Solver(Owned):
                 krylov.null_vector = matrix.map.spread(c, self._null.address, self.grid.points)
         self._matrices = [matrix]  # of which the library keeps the addresses
 
-    def _told(self, callback):
+    def _told(self, callback: Any) -> Any:
         """The callback, after what is shown."""
         if not self._shown:
             return callback
 
-        def tell(*seen):
+        def tell(*seen: Any) -> Any:
             for shown in self._shown:
                 shown.tell(*seen[-2:])
             return callback is not None and callback(*seen)
         return tell
 
-    def _start(self):
+    def _start(self) -> Solver:
         self._create(self.context, library.gsw_solver_create, library.gsw_solver_destroy,
                      byref(self._matrices[0].struct), byref(self._options))
         report = t.gsw_solver_report()
@@ -185,14 +187,14 @@ class Solver(Owned):
         self.reason = report.reason.decode()
         return self
 
-    def _history(self, first):
+    def _history(self, first: float) -> Tuple[float, ...]:
         """The norms of the last solve; `first`: of a norm of another b."""
         norms, count = POINTER(c_double)(), c_int64()
         self.context._check(library.gsw_solver_get_history(self._address(), byref(norms), byref(count)))
         return tuple(first * norm for norm in norms[:count.value])
 
-    def _call_solve(self, c, rows, b, x, report):
-        def solve(b, x):
+    def _call_solve(self, c: Any, rows: Any, b: int, x: int, report: t.gsw_solver_report) -> Any:
+        def solve(b: int, x: int) -> Any:
             return library.gsw_solver_solve(c, self._address(), b, x, byref(report))
         code = rows.solve(c, b, x, self.grid.points, solve) if rows else solve(b, x)
         if isinstance(rows, Border):
@@ -200,12 +202,14 @@ class Solver(Owned):
             report.recurrence *= rows.scale
         return code
 
-    def _run(self, vectors):
-        infos, border = [], self._matrices[-1].map
+    def _run(self, vectors: Vectors) -> Solution:
+        infos: List[SolveResult] = []
+        border = self._matrices[-1].map
         rows = border if vectors.rows == self.shape[0] else None  # None: the vectors have all points
         with self.context._turn() as c:
             vectors.begin(c, self._null)
-            raised = self._monitor.raised = []
+            raised: List[BaseException] = []
+            self._monitor.raised = raised
             with interruptible(raised):
                 for b, x in vectors.addresses():
                     self._monitor.system = (len(infos),) if vectors.several else ()
@@ -238,7 +242,7 @@ class Solver(Owned):
         self._address()
         return self._run(self._vectors(b, x0, out))
 
-    def _vectors(self, b, x0, out):
+    def _vectors(self, b: Any, x0: Any, out: Any) -> Vectors:
         matrix = self._matrices[0]
         fields = field_shapes(self.grid) if matrix.map is None or matrix.mask else ()
         return Vectors(self.context, self.shape[0], b, x0, out, fields, self.grid.points)
@@ -274,12 +278,12 @@ class Solver(Owned):
         return self
 
 
-def _rebuilt(kind, A, grid, rtol, options):
+def _rebuilt(kind: Any, A: Any, grid: Any, rtol: float, options: Any) -> Any:
     """What pickle and copy make: created anew from its matrix and its options."""
     return kind(A, grid, rtol=rtol, **options)
 
 
-def _grid_of_shape(grid, shape):
+def _grid_of_shape(grid: Any, shape: Any) -> Grid:
     """The grid of a field's shape, which has the axes in NumPy's order."""
     if grid is not None:
         raise ValueError("grid, shape: give one of the two")

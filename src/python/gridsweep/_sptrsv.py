@@ -52,7 +52,7 @@ def sptrsv(A: Any, b: Any, lower: bool = True, unit_diagonal: bool = False, tran
         part=t.LOWER if lower else t.UPPER, transpose=bool(transpose),
         unit_diagonal=bool(unit_diagonal), vector_type=t.DTYPES[dtype], algorithm=number)
 
-    def solve(count, b_at, ldb, x_at, ldx):
+    def solve(count: int, b_at: int, ldb: int, x_at: int, ldx: int) -> None:
         with context._turn() as c:
             context._check(library.gsw_sptrsv(c, byref(matrix.struct), byref(options), count, b_at,
                                               ldb, x_at, ldx), "A")

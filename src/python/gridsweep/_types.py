@@ -3,6 +3,7 @@
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int32, c_int64,
                     c_size_t, c_void_p, sizeof)
 from enum import IntEnum
+from typing import Any
 
 STENCIL_MAX = 128
 
@@ -56,7 +57,7 @@ APPLY_FN = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_void_p)
 class _Sized(Structure):
     """A struct that can grow: its first member is its size (gridsweep/gridsweep.h)."""
 
-    def __init__(self, **members):
+    def __init__(self, **members: Any) -> None:
         super().__init__(size=sizeof(type(self)), **members)
 
 

@@ -16,15 +16,20 @@ None of them falls back to the package's own solver: what does not converge rais
 """
 
 
+from typing import Any, Tuple
+
+
 class NotConverged(RuntimeError):
     """A solve ended without convergence: `info` has the results."""
 
-    def __init__(self, info):
+    info: Any
+
+    def __init__(self, info: Any) -> None:
         super().__init__(info.message)
         self.info = info
 
 
-def checked(solution):
+def checked(solution: Tuple[Any, Any]) -> Tuple[Any, Any]:
     """x and info of a solve that converged; for several right-hand sides info is that of the first
     one that did not."""
     x, info = solution

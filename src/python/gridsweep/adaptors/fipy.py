@@ -9,6 +9,8 @@ FiPy must use its SciPy suite: FIPY_SOLVERS=scipy. A coupled equation of several
 unknowns at a point, and is refused.
 """
 
+from typing import Any
+
 from fipy.solvers.scipy.scipySolver import ScipySolver
 
 import gridsweep
@@ -19,7 +21,7 @@ from . import checked
 class Solver(ScipySolver):
     """The options are those of gridsweep.solve(). `info` is the SolveResult of the last solve."""
 
-    def __init__(self, tolerance=1e-8, iterations=10000, **options):
+    def __init__(self, tolerance: float = 1e-8, iterations: int = 10000, **options: Any) -> None:
         super().__init__(tolerance=tolerance, iterations=iterations, criterion="RHS", precon=None)
         self.options, self.info = options, None
 

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Tuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Model(NamedTuple):
     active: Any
     fixed: Any
 
-    def solve(self, sources, heads=0.0, **options):
+    def solve(self, sources: Any, heads: Any = 0.0, **options: Any) -> Tuple[Any, gridsweep.SolveResult]:
         """The heads and the SolveResult. sources: inflow of each cell, volume per time; heads: those
         of the fixed cells, and the guess. Both have the shape of the grid, or broadcast to it."""
         shape = self.active.shape
@@ -46,7 +46,8 @@ class Model(NamedTuple):
         return checked(gridsweep.solve(self.matrix, b, x0=heads, active=self.active, **options))
 
 
-def model(k, delr, delc, thickness, *, idomain=None, kv=None, fixed=None):
+def model(k: Any, delr: Any, delc: Any, thickness: Any, *, idomain: Any = None, kv: Any = None,
+          fixed: Any = None) -> Model:
     """A Model from arrays of shape (layers, rows, columns).
 
     k          horizontal conductivities; kv: vertical ones, None: the same

@@ -9,6 +9,7 @@
 """
 
 import threading
+from typing import Any
 
 import numpy as np
 from landlab import RasterModelGrid
@@ -21,7 +22,7 @@ from . import checked
 _turn = threading.Lock()
 
 
-def solve(grid, matrix, rhs, **options):
+def solve(grid: Any, matrix: Any, rhs: Any, **options: Any) -> Any:
     """x at the core nodes. matrix, rhs: those of landlab.utils.get_core_node_matrix(), or others with
     a row for each core node. The options are those of gridsweep.solve()."""
     if not isinstance(grid, RasterModelGrid):
@@ -35,7 +36,7 @@ solve.last = None
 
 
 class TidalFlowCalculator(package.TidalFlowCalculator):
-    def run_one_step(self):
+    def run_one_step(self) -> None:
         with _turn:
             own = package.spsolve
             try:

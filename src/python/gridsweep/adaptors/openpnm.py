@@ -8,6 +8,8 @@
 A network whose pores are not on the points of a regular grid is refused.
 """
 
+from typing import Any
+
 from openpnm.solvers import BaseSolver
 
 import gridsweep
@@ -18,9 +20,9 @@ from . import checked
 class Solver(BaseSolver):
     """The options are those of gridsweep.solve(). `info` is the SolveResult of the last solve."""
 
-    def __init__(self, network, **options):
+    def __init__(self, network: Any, **options: Any) -> None:
         self.network, self.options, self.info = network, options, None
 
-    def solve(self, A, b, x0=None):
+    def solve(self, A: Any, b: Any, x0: Any = None) -> Any:
         x, self.info = checked(gridsweep.solve(A, b, x0=x0, coordinates=self.network.coords, **self.options))
         return x, 0

@@ -5,6 +5,8 @@
     print(solve_poisson_equation.last.iterations)
 """
 
+from typing import Any
+
 from pde import CartesianGrid, ScalarField
 from pde.backends.scipy.operators.cartesian import _get_laplace_matrix
 
@@ -13,7 +15,8 @@ import gridsweep
 from . import checked
 
 
-def solve_poisson_equation(rhs, bc, *, label="Solution to Poisson's equation", **options):
+def solve_poisson_equation(rhs: Any, bc: Any, *, label: str = "Solution to Poisson's equation",
+                           **options: Any) -> Any:
     """As pde.solve_poisson_equation(), with the options of gridsweep.solve()."""
     if not isinstance(rhs.grid, CartesianGrid):
         raise TypeError(f"rhs: is on a {type(rhs.grid).__name__}, must be on a CartesianGrid")

@@ -10,6 +10,8 @@ for must become a matrix: PhiFlow's do, yours with math.jit_compile_linear. Othe
 the method, and refuse it.
 """
 
+from typing import Any
+
 import numpy as np
 from phi import math
 from phiml.backend import NUMPY
@@ -20,7 +22,7 @@ import gridsweep
 from . import checked
 
 
-def Solve(rel_tol=None, abs_tol=None, **options):
+def Solve(rel_tol: Any = None, abs_tol: Any = None, **options: Any) -> Any:
     """PhiFlow's Solve with gridsweep as its method. Constants that a matrix maps to 0 need no
     additional row: gridsweep finds them."""
     return math.Solve("gridsweep", rel_tol, abs_tol, **{"rank_deficiency": 0, **options})

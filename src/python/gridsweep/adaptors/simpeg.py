@@ -9,6 +9,8 @@ The matrix must be real and have a row for each cell or node. A TreeMesh is no r
 refused.
 """
 
+from typing import Any
+
 import numpy as np
 from pymatsolver.solvers import Base
 
@@ -23,7 +25,7 @@ class Solver(Base):
     """The options, `solver_opts` of a simulation, are those of gridsweep.Solver(). `info` is the
     SolveResult of the last solve; of several right-hand sides, that with the most iterations."""
 
-    def __init__(self, A, **options):
+    def __init__(self, A: Any, **options: Any) -> None:
         super().__init__(A, **{key: options.pop(key) for key in _OF_BASE if key in options})
         self.options, self.info, self.solver = options, None, gridsweep.Solver(A, **options)
 

@@ -7,6 +7,7 @@
 
 import threading
 from functools import wraps
+from typing import Any
 
 import numpy as np
 from skimage.segmentation import random_walker_segmentation as package
@@ -19,7 +20,7 @@ _turn = threading.Lock()
 
 
 @wraps(package.random_walker)
-def random_walker(data, labels, *arguments, **options):
+def random_walker(data: Any, labels: Any, *arguments: Any, **options: Any) -> Any:
     build, solve = package._build_linear_system, package._solve_linear_system
     walkers = []  # where the pixels are whose walkers are solved for
 
