@@ -204,8 +204,8 @@ class Solver(Owned):
 
     def _run(self, vectors: Vectors) -> Solution:
         infos: List[SolveResult] = []
-        border = self._matrices[-1].map
-        rows = border if vectors.rows == self.shape[0] else None  # None: the vectors have all points
+        own = self._matrices[-1].map
+        rows = own if vectors.rows == self.shape[0] else None  # None: the vectors have all points
         with self.context._turn() as c:
             vectors.begin(c, self._null)
             raised: List[BaseException] = []
@@ -221,7 +221,7 @@ class Solver(Owned):
                         raise raised.pop()
                     if status_of(code) not in ENDED:
                         self.context._check(code)
-                    scale = border.scale if isinstance(border, Border) else 1.0
+                    scale = own.scale if isinstance(own, Border) else 1.0
                     infos.append(SolveResult(
                         *ending(report, status_of(code), report.message.decode(errors="replace")),
                         report.precond.decode(), report.method.decode(), report.reason.decode(),
