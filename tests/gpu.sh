@@ -155,7 +155,7 @@ run_test() {
 }
 export -f run_test
 
-# run_tests WAY FOLDER: runs all tests, two at a time but for those that measure or wait, and leaves
+# run_tests WAY FOLDER: runs all tests, four at a time but for those that measure or wait, and leaves
 # in FOLDER/tests-run/sources what was tested.
 run_tests() {
     local way=$1 folder=$2 results=$2/tests-run once='^$' alone='^(tuning|cuda_waiting|cuda_slabs_.)$'
@@ -170,7 +170,7 @@ run_tests() {
     [ "$way" = native ] || once='^(rivals|published|cuda_slabs_[34]|python|example_.*)$'
     names=$(ctest --test-dir "$folder" -N -L '^gpu$' -E "$once" | sed -n 's/^ *Test *#[0-9]*: //p')
     at_once() { xargs -P "$1" -I{} bash -c 'run_test "$@"' run_test "$way" "$folder" {}; }
-    grep -Ev "$alone" <<<"$names" | at_once 2
+    grep -Ev "$alone" <<<"$names" | at_once 4
     grep -E "$alone" <<<"$names" | at_once 1
     [ -z "$(find "$results" -name '*.failed')" ] || failed=1
 }
