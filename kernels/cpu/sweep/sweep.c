@@ -33,6 +33,7 @@
 #include "cpu/core/kernels.h"
 #include "cpu/core/multiply_add.h"
 #include "cpu/core/specialized.h"
+#include "cpu/core/strip.h"
 #include "sweep.h"
 #include "cpu/core/threads.h"
 
@@ -48,13 +49,16 @@ typedef struct chunk {
     const double *ghosts; /* x of the first ghost in the order of the sweep; NULL: none is near */
     int apart;            /* x is not b: its lines must be prefetched as well */
     /* The packed factor is prefetched ahead of its use, evenly over the time that a chunk takes:
-     * some of it with every square, the rest with every step. */
+     * some of it with every square, the rest with every step. It goes into the second-level cache,
+     * like the lines of b and x: the first level awaits too few lines at a time
+     * (perf/DECISIONS.md, Prefetch of coefficients). */
     const char *stream;
     int64_t stream_square, stream_step; /* bytes */
 } chunk;
 
 enum {
-    STREAM_AHEAD = 8192,  /* bytes that arrive in about one memory latency */
+    STREAM_AHEAD = 32768, /* bytes: a few memory latencies */
+    LINES_AHEAD = 8192,   /* the same for short lines, which come in the order of memory */
     STREAM_SQUARE = 512,  /* most bytes to prefetch with one square */
     SHORT_LINE_TERMS = 72 /* most points times couplings of a short line */
 };
@@ -72,7 +76,7 @@ static inline __attribute__((always_inline)) void prefetch_bytes(const char *fro
 }
 
 static inline __attribute__((always_inline)) void stream_square(chunk *c) {
-    prefetch_bytes(c->stream, c->stream_square);
+    gsw_prefetch_l2(c->stream, (size_t)c->stream_square);
     c->stream += c->stream_square;
 }
 
