@@ -178,21 +178,23 @@ static inline int deep_inside(const gsw_chains *g, const gsw_place *place,
 static void stage_squares(worker *w, const pencil *p, int64_t step, int64_t steps,
                           uint8_t complete[GSW_ELIMINATE_CHUNK / LANES]) {
     const gsw_tap_set *taps = w->job->taps;
+    gsw_place at[LANES];
+    for (int l = 0; l < LANES; l++)
+        at[l] = gsw_place_of(w->g, p->first_chain, p->first_plane, step, l);
     for (int64_t t = 0; t < GSW_ELIMINATE_CHUNK / LANES; t++) {
         complete[t] = 0;
         if (!w->squares || (t + 1) * LANES > steps)
             continue;
-        gsw_place at[LANES];
         int deep[LANES];
-        for (int l = 0; l < LANES; l++) {
-            at[l] = gsw_place_of(w->g, p->first_chain, p->first_plane, step + t * LANES, l);
+        for (int l = 0; l < LANES; l++)
             deep[l] = deep_inside(w->g, &at[l], w->staging->margin);
-        }
         double *to = w->chunk + t * LANES * w->slots * LANES;
         complete[t] = UINT8_MAX;
         for (int i = 0; i < 2 && complete[t]; i++)
             if (taps[i].count > 0)
                 complete[t] &= w->rows[i]->stage_square(w->staging, &taps[i], at, deep, to);
+        for (int l = 0; l < LANES; l++)
+            gsw_place_advance(w->g, &at[l], LANES);
     }
 }
 

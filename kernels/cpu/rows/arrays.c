@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/csr.h"
+#include "cpu/core/strip.h"
 #include "cpu/rows/rows.h"
 
 #define PART_LANES GSW_LANES_F64
@@ -148,7 +149,7 @@ static uint8_t stage_square(const gsw_staging *s, const gsw_tap_set *set, const 
         for (int l = 0; l < LANES; l++) {
             from[l] = deep[l] ? values + (row[l] + tap->shift) : zeros;
             rows[l] = to + l * pitch + tap->slot * LANES;
-            __builtin_prefetch(values + (ahead[l] + tap->shift));
+            gsw_prefetch_l2(values + (ahead[l] + tap->shift), 1);
         }
         transpose_f64(from, rows);
     }

@@ -1,8 +1,10 @@
 /* csr.c: rows of a CSR (see rows.h). */
+#include <string.h>
 #include "common/csr.h"
 #include "common/line_stencil.h"
 #include "cpu/core/multiply_add.h"
 #include "cpu/core/specialized.h"
+#include "cpu/core/strip.h"
 #include "cpu/rows/rows.h"
 
 #define PART_LANES GSW_LANES_F64
@@ -212,8 +214,9 @@ stage_typed(const gsw_staging *s, const gsw_tap_set *set, const gsw_place *place
 
 /* The same for entries (row + step, row): looks up each one in its row. Returns a row whose
  * pointers lie outside the arrays, or -1. */
-static int64_t stage_transposed(const gsw_staging *s, const gsw_tap_set *set,
-                                const gsw_place *place, int64_t stretch, double *to) {
+static inline __attribute__((always_inline)) int64_t
+stage_transposed(const gsw_staging *s, const gsw_tap_set *set, const gsw_place *place,
+                 int64_t stretch, double *to, gsw_itype index_type, gsw_dtype value_type) {
     const gsw_csr *csr = &set->matrix->csr;
     const int64_t pitch = (int64_t)s->slots * LANES;
     for (int32_t t = 0; t < set->count; t++) {
@@ -223,25 +226,24 @@ static int64_t stage_transposed(const gsw_staging *s, const gsw_tap_set *set,
             continue;
         for (int64_t x = begin; x < end; x++) {
             const int64_t column = place->row + x, row = column + tap->step;
-            int64_t low = gsw_index_at(csr->row_ptr, csr->index_type, row) - csr->base;
-            int64_t high = gsw_index_at(csr->row_ptr, csr->index_type, row + 1) - csr->base;
+            int64_t low = gsw_index_at(csr->row_ptr, index_type, row) - csr->base;
+            int64_t high = gsw_index_at(csr->row_ptr, index_type, row + 1) - csr->base;
             if (low < 0 || high > csr->nonzeros)
                 return row;
             /* where it is in a row that has all couplings, as most rows have */
             const int64_t guess = low + tap->source;
             if (guess < high &&
-                gsw_index_at(csr->columns, csr->index_type, guess) - csr->base == column) {
+                gsw_index_at(csr->columns, index_type, guess) - csr->base == column) {
                 to[tap->slot * LANES + (x - place->x) * pitch] =
-                    gsw_value_at(csr->values, csr->value_type, guess);
+                    gsw_value_at(csr->values, value_type, guess);
                 continue;
             }
             while (low < high) {
                 const int64_t middle = low + (high - low) / 2;
-                const int64_t found =
-                    gsw_index_at(csr->columns, csr->index_type, middle) - csr->base;
+                const int64_t found = gsw_index_at(csr->columns, index_type, middle) - csr->base;
                 if (found == column)
                     to[tap->slot * LANES + (x - place->x) * pitch] =
-                        gsw_value_at(csr->values, csr->value_type, middle);
+                        gsw_value_at(csr->values, value_type, middle);
                 if (found < column)
                     low = middle + 1;
                 else
@@ -254,37 +256,36 @@ static int64_t stage_transposed(const gsw_staging *s, const gsw_tap_set *set,
 
 static int64_t stage(const gsw_staging *s, const gsw_tap_set *set, const gsw_place *place,
                      int64_t stretch, double *to) {
-    if (set->transposed)
-        return stage_transposed(s, set, place, stretch, to);
     const gsw_csr *csr = &set->matrix->csr;
-    if (csr->index_type == GSW_I32 && csr->value_type == GSW_F64)
-        return stage_typed(s, set, place, stretch, to, GSW_I32, GSW_F64);
-    return stage_typed(s, set, place, stretch, to, csr->index_type, csr->value_type);
+    const gsw_itype index_type = csr->index_type;
+    const gsw_dtype value_type = csr->value_type;
+    if (index_type == GSW_I32 && value_type == GSW_F64)
+        return set->transposed ? stage_transposed(s, set, place, stretch, to, GSW_I32, GSW_F64)
+                               : stage_typed(s, set, place, stretch, to, GSW_I32, GSW_F64);
+    return set->transposed ? stage_transposed(s, set, place, stretch, to, index_type, value_type)
+                           : stage_typed(s, set, place, stretch, to, index_type, value_type);
 }
 
 /* Steps between the prefetch of a row pointer and its use. */
-enum { ASK_POINTERS = 8 * LANES };
+enum { ASK_POINTERS = 12 * LANES };
 
-static inline __attribute__((always_inline)) void prefetch_range(const void *from, int64_t bytes) {
-    for (int64_t i = 0; i < bytes; i += GSW_CACHE_LINE)
-        __builtin_prefetch((const char *)from + i);
-}
-
-/* Prefetches the entries of the rows that a chain will reach, and the pointers of rows after them.
- * Chains jump to another plane at the end of their line, and hardware prefetchers lose them
- * there. */
-static inline __attribute__((always_inline)) void
-prefetch_rows(const gsw_chains *g, const gsw_csr *csr, gsw_place place, int64_t count) {
+/* Prefetches the entries of the rows that a chain will reach, or of those `step` rows later, and
+ * the pointers of rows after them. Chains jump to another plane at the end of their line, and
+ * hardware prefetchers lose them there. */
+static inline __attribute__((always_inline)) void prefetch_rows(const gsw_chains *g,
+                                                                const gsw_csr *csr, gsw_place place,
+                                                                int64_t step, int64_t count) {
     const int32_t *row_ptr = csr->row_ptr;
     gsw_place_advance(g, &place, GSW_ROWS_AHEAD);
-    if (place.inside) {
-        const int64_t k = row_ptr[place.row + place.x] - csr->base;
-        prefetch_range((const double *)csr->values + k, LANES * count * (int64_t)sizeof(double));
-        prefetch_range((const int32_t *)csr->columns + k, LANES * count * (int64_t)sizeof(int32_t));
+    if (place.inside && place.row + place.x + step < g->points) {
+        const int64_t k = row_ptr[place.row + place.x + step] - csr->base;
+        gsw_prefetch_l2((const double *)csr->values + k, (size_t)(LANES * count) * sizeof(double));
+        gsw_prefetch_l2((const int32_t *)csr->columns + k,
+                        (size_t)(LANES * count) * sizeof(int32_t));
     }
     gsw_place_advance(g, &place, ASK_POINTERS - GSW_ROWS_AHEAD);
     if (place.inside)
-        __builtin_prefetch(row_ptr + place.row + place.x);
+        gsw_prefetch_l2(row_ptr + place.row + place.x + step, 1);
 }
 
 /* Whether eight rows from `row` on hold every tap, so that their entries are a matrix of 8 x taps.
@@ -311,14 +312,36 @@ static inline int eight_full_rows(const gsw_staging *s, const gsw_tap_set *set, 
 
 static int has_squares(const gsw_staging *s, const gsw_tap_set *set) {
     const gsw_csr *csr = &set->matrix->csr;
-    return set == &s->taps[0] && !set->transposed && csr->index_type == GSW_I32 &&
+    return (set == &s->taps[0] || set->transposed) && csr->index_type == GSW_I32 &&
            csr->value_type == GSW_F64;
+}
+
+/* Stages eight steps of a transposed set, entry by entry. Returns the bit set of the chains that it
+ * staged; the others get zeros. */
+static uint8_t stage_transposed_square(const gsw_staging *s, const gsw_tap_set *set,
+                                       const gsw_place at[LANES], const int deep[LANES],
+                                       double *to) {
+    uint8_t done = 0;
+    for (int32_t t = 0; t < set->count; t++)
+        for (int64_t step = 0; step < LANES && set->tap[t].slot >= 0; step++)
+            memset(to + (step * s->slots + set->tap[t].slot) * LANES, 0, LANES * sizeof *to);
+    /* No earlier step has read the rows of the farthest tap. */
+    for (int l = 0; l < LANES; l++)
+        if (at[l].inside)
+            prefetch_rows(s->g, &set->matrix->csr, at[l], set->tap[set->count - 1].step,
+                          set->count);
+    for (int l = 0; l < LANES; l++)
+        if (deep[l] && stage_transposed(s, set, &at[l], LANES, to + l, GSW_I32, GSW_F64) < 0)
+            done |= (uint8_t)(1 << l);
+    return done;
 }
 
 /* Stages eight steps for the chains whose rows are full, with one transposed square per
  * step and eight taps. Returns the bit set of the chains that it staged. */
 static uint8_t stage_square(const gsw_staging *s, const gsw_tap_set *set, const gsw_place at[LANES],
                             const int deep[LANES], double *to) {
+    if (set->transposed)
+        return stage_transposed_square(s, set, at, deep, to);
     const gsw_csr *csr = &set->matrix->csr;
     const int64_t count = set->count;
     const double *values[LANES];
@@ -326,7 +349,7 @@ static uint8_t stage_square(const gsw_staging *s, const gsw_tap_set *set, const 
     for (int l = 0; l < LANES; l++) {
         int64_t k;
         if (at[l].inside)
-            prefetch_rows(s->g, csr, at[l], count);
+            prefetch_rows(s->g, csr, at[l], 0, count);
         if (!deep[l] || !eight_full_rows(s, set, at[l].row + at[l].x, &k))
             continue;
         full |= (uint8_t)(1 << l);

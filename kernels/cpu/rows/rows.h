@@ -44,7 +44,7 @@ typedef struct gsw_staging {
 } gsw_staging;
 
 /* Values of steps that lie between a prefetch and their use. */
-enum { GSW_ROWS_AHEAD = 3 * GSW_VECTOR_LANES };
+enum { GSW_ROWS_AHEAD = 5 * GSW_VECTOR_LANES };
 
 /* All entries are REQUIRED. Functions that may meet a row that does not fit its stencil return the
  * lowest such row that they know, or -1. */
