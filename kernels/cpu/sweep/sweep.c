@@ -51,7 +51,7 @@ typedef struct chunk {
     /* The packed factor is prefetched ahead of its use, evenly over the time that a chunk takes:
      * some of it with every square, the rest with every step. It goes into the second-level cache,
      * like the lines of b and x: the first level awaits too few lines at a time
-     * (perf/DECISIONS.md, Prefetch of coefficients). */
+     * (perf/DECISIONS.md, Lines that a core awaits). */
     const char *stream;
     int64_t stream_square, stream_step; /* bytes */
 } chunk;
