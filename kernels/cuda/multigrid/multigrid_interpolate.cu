@@ -1,6 +1,7 @@
-/* multigrid_interpolate.cu: weights of the interpolation between two levels. A thread computes the
- * weights of one fine point. Edges come first, then faces, then centres, because each class uses
- * the weights of smaller ones. */
+/* multigrid_interpolate.cu: weights of the interpolation between two levels, by tables: for levels
+ * that multigrid_slot_weights.cu does not serve. A thread computes the weights of one fine point.
+ * Edges come first, then faces, then centres, because each class uses the weights of smaller ones.
+ */
 #include "multigrid_tables.cuh"
 
 namespace {

@@ -1,6 +1,7 @@
-/* multigrid_product.cu: the triple product R A P. The threads of a coarse point share the fine rows
- * that restrict to it. Each thread adds the products of all slots of its rows; then the threads'
- * sums are added in a fixed order. */
+/* multigrid_product.cu: the triple product R A P of any level, by tables: where couplings are
+ * lumped or in fp32; multigrid_slot_product.cu has the others. The threads of a coarse point share
+ * the fine rows that restrict to it. Each thread adds the products of all slots of its rows; then
+ * the threads' sums are added in a fixed order. */
 #include <stdlib.h>
 
 #include "multigrid_tables.cuh"

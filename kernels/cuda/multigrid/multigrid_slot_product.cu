@@ -3,7 +3,8 @@
  * A thread computes a coarse row. Offsets here are of fine points, from the coarse point's own, by
  * the kernel's axes, of which the first `halved` ones are coarsened. R A at the fine point g is the
  * sum over the fine rows f of R(f) A(f, g); that is computed plane by plane, and each plane is then
- * multiplied by the weights of P. All loops are unrolled: a plane and the sums are in registers. */
+ * multiplied by the weights of P. All loops are unrolled: a plane and the sums are in registers.
+ * Memory is read and written once, at best: the fine matrix, the weights, and the coarse matrix. */
 #include "multigrid_slots.cuh"
 
 namespace {
@@ -19,7 +20,7 @@ template <typename Weight> struct slot_product {
     double *coarse[GSW_SLOTS]; /* by slot; NULL: another array shows these values, too */
 };
 
-/* What fine points are there, along the first `halved` axes. */
+/* The fine points around a coarse one, where the first `halved` axes are coarsened. */
 template <int halved> struct around {
     /* Offsets of the rows that restrict to the point, and of their couplings, at most. */
     static constexpr __device__ int rows(int k) {
