@@ -114,13 +114,14 @@ typedef struct gsw_solver_report {
 typedef struct gsw_solver gsw_solver;
 
 /* Chooses, and creates the preconditioner. `matrix` has arrays that must outlive the solver, which
- * keeps the view. It copies the rows of a CSR to one array per offset of the stencil, so that
- * products read no columns and no part of the set-up reads the CSR again: rows times offsets
- * values. It copies none where more than half of them would be zeros, where there is no memory for
- * them, and on a partition. `options` may be NULL; what it points to is copied, except the null
- * vector. The call waits for the device. Beside the copy it allocates as gsw_choose() does. On
- * failure *solver is NULL.
- * Errors: those of gsw_choose(), or of the creation of the named preconditioner. */
+ * keeps the view. Values that change count from gsw_solver_update() on: without it a solve reports
+ * success for the old ones. The solver copies the rows of a CSR to one array per offset of the
+ * stencil, so that products read no columns and no part of the set-up reads the CSR again: rows
+ * times offsets values. It copies none where more than half of them would be zeros, where there is
+ * no memory for them, and on a partition. `options` may be NULL; what it points to is copied,
+ * except the null vector. The call waits for the device. Beside the copy it allocates as
+ * gsw_choose() does. On failure *solver is NULL. Errors: those of gsw_choose(), or of the creation
+ * of the named preconditioner. */
 GSW_API
 gsw_status gsw_solver_create(gsw_context *context, const gsw_matrix *matrix,
                              const gsw_solver_options *options, gsw_solver **solver);

@@ -270,9 +270,10 @@ static void forget_solve(gsw_solver *s) {
                        "; %lld rows fixed by a large diagonal: the others converge by themselves",
                        (long long)(s->lifted.alone + s->lifted.large));
     const int leaves_out = s->is_periodic && s->candidate.factor != NULL;
-    (void)snprintf(report->reason, sizeof report->reason, "%.94s%s%.*s", s->choice.text,
-                   leaves_out ? "; without couplings around the grid" : "", leaves_out ? 61 : 95,
-                   fixed);
+    const char *around = leaves_out ? "; without couplings around the grid" : "";
+    const size_t room = sizeof report->reason - 1 - strlen(around) - strlen(fixed);
+    (void)snprintf(report->reason, sizeof report->reason, "%.*s%s%s", (int)room, s->choice.text,
+                   around, fixed);
 }
 
 /* Adds an attempt's result. */

@@ -182,7 +182,7 @@ def take_nullspace(context: Context, nullspace: Any, rows: int, options: t.gsw_k
         return None
     null = source(context, "nullspace", nullspace, rows, np.float64)
     if null.shape != (rows,):
-        raise ValueError(f"nullspace: has shape {null.shape}, must have ({rows},)")
+        raise ValueError(f"nullspace: has shape {null.shape}, must have ({rows},), or be \"constant\"")
     options.nullspace, options.null_vector = 2, null.address
     return null
 
