@@ -43,10 +43,13 @@ template <int halved> struct around {
         return GSW_SLOT_CENTER + before(x, 0) + odd(x, 0) + 3 * (before(y, 1) + odd(y, 1)) +
                9 * (before(z, 2) + odd(z, 2));
     }
+    static constexpr __device__ int is_beyond(int offset, int k) {
+        return offset < -rows(k) || offset > rows(k);
+    }
     /* Whether some row has a coupling to g: with couplings along the axes alone, g lies beyond the
      * rows along one axis at most. */
     static constexpr __device__ bool is_reached(bool on_axes, int x, int y, int z) {
-        return !on_axes || (abs(x) > rows(0)) + (abs(y) > rows(1)) + (abs(z) > rows(2)) <= 1;
+        return !on_axes || is_beyond(x, 0) + is_beyond(y, 1) + is_beyond(z, 2) <= 1;
     }
 };
 
