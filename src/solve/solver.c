@@ -11,6 +11,7 @@
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "contract/row.h"
 #include "core/options.h"
 #include "core/quiet.h"
 #include "core/reserve.h"
@@ -363,6 +364,31 @@ static gsw_status go_on(gsw_solver *s, gsw_status status, const gsw_krylov_resul
     return begin_at_zero(s, x);
 }
 
+/* Adds to the message which value of b is not finite, if one is: the squares may have overflowed.
+ */
+static gsw_status name_bad_value(gsw_solver *s, int64_t n, const double *b) {
+    enum { PART = 4096 };
+    double part[PART];
+    char row[GSW_ROW_TEXT], *message = s->report.message;
+    for (int64_t first = 0; first < n; first += PART) {
+        const int64_t count = n - first < PART ? n - first : PART;
+        GSW_TRY(s->context->ops->memory->download(s->context, part, b + first,
+                                                  (size_t)count * sizeof *part));
+        for (int64_t i = 0; i < count; i++) {
+            if (isfinite(part[i]))
+                continue;
+            const size_t end = strlen(message);
+            gsw_row_text(s->context, gsw_matrix_row_base(&s->matrix), &s->matrix.grid, first + i,
+                         row);
+            (void)snprintf(message + end, sizeof s->report.message - end, ": row %s has %g", row,
+                           part[i]);
+            return GSW_SUCCESS;
+        }
+    }
+    return GSW_SUCCESS;
+}
+
+/* After an attempt that has found b or x not finite: whether b is. */
 static gsw_status look_at_b(gsw_solver *s, const double *b) {
     gsw_context *context = s->context;
     const gsw_masked *masked = &s->op->masked;
@@ -376,8 +402,10 @@ static gsw_status look_at_b(gsw_solver *s, const double *b) {
     if (status == GSW_SUCCESS)
         status = gsw_dot(context, n, active_b != NULL ? active_b : b,
                          active_b != NULL ? active_b : b, &square);
-    gsw_unreserve(context, active_b);
     s->b_is_bad = !isfinite(square);
+    if (status == GSW_SUCCESS && s->b_is_bad && s->matrix.partition == NULL)
+        status = name_bad_value(s, n, active_b != NULL ? active_b : b);
+    gsw_unreserve(context, active_b);
     return status;
 }
 
