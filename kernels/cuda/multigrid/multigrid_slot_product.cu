@@ -53,18 +53,11 @@ template <int halved> struct around {
     }
 };
 
-/* A fine point needs points before this one (bit 0), after it (1), two after it (2), along each
- * axis. */
-constexpr __device__ uint32_t needs(int x, int y, int z) {
-    return (uint32_t)((x < 0 ? 1 : 1 << x & 6) | (y < 0 ? 1 : 1 << y & 6) << 3 |
-                      (z < 0 ? 1 : 1 << z & 6) << 6);
-}
-
 /* A thread's coarse point. Rows have 32 bits, and so have distances in bytes: an address is then
  * one addition to a pointer that all threads share. */
 struct place {
     uint32_t fine, coarse; /* rows */
-    uint32_t lacked;
+    uint32_t lacked;       /* of the fine row: near.cuh */
 };
 
 template <typename Value> __device__ Value value_at(const Value *values, uint32_t row) {
@@ -72,16 +65,16 @@ template <typename Value> __device__ Value value_at(const Value *values, uint32_
                                             (uint32_t)sizeof(Value) * row);
 }
 
-template <int halved> __device__ place place_of(const ordered_grids &g, int64_t i) {
-    const ordered_point p = ordered_point_of(g, i);
+template <int halved>
+__device__ place place_of(const ordered_grids &g, const ordered_point &p, int64_t i) {
+    int32_t at[3];
     place own = {0, (uint32_t)i, 0};
 #pragma unroll
     for (int k = 0; k < 3; k++) {
-        const int32_t at = k < halved ? 2 * p.at[k] : p.at[k];
-        own.fine += (uint32_t)at * (uint32_t)g.fine_step[k];
-        own.lacked |= (uint32_t)((at < 1) | (at + 1 >= g.fine[k]) << 1 | (at + 2 >= g.fine[k]) << 2)
-                      << 3 * k;
+        at[k] = k < halved ? 2 * p.at[k] : p.at[k];
+        own.fine += (uint32_t)at[k] * (uint32_t)g.fine_step[k];
     }
+    own.lacked = ordered_lacks(g, at);
     return own;
 }
 
@@ -94,7 +87,7 @@ __device__ double weight_at(const ordered_grids &g, const ordered_weights<const 
     if (class_ == 0)
         return 1;
     Weight weight = 0;
-    if ((own.lacked & needs(x, y, z)) == 0)
+    if ((own.lacked & all_needs(x, y, z)) == 0)
         weight = value_at(w.values[ordered_weight(class_, subset)],
                           own.coarse + (uint32_t)distance_by(g.coarse_step, to::before(x, 0),
                                                              to::before(y, 1), to::before(z, 2)));
@@ -128,7 +121,7 @@ __device__ void restrict_plane(const slot_product<Weight> &s, const place &own, 
                         const bool off = (x != fx) + (y != fy) + (z != fz) > 1;
                         if ((on_axes && off) || to::last_slot(x, y, z) < lowest)
                             continue;
-                        const uint32_t needed = needs(fx, fy, fz) | needs(x, y, z);
+                        const uint32_t needed = all_needs(fx, fy, fz) | all_needs(x, y, z);
                         double value = 0;
                         if (((own.lacked & needed) | (s.missing & 1U << slot)) == 0)
                             value = value_at(s.a.values[slot], row);
@@ -193,7 +186,8 @@ __global__ void __launch_bounds__(THREADS)
     const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (i >= points)
         return;
-    const place own = place_of<halved>(s.grids, i);
+    const ordered_point at = ordered_point_of(s.grids, i);
+    const place own = place_of<halved>(s.grids, at, i);
     double sum[GSW_SLOTS] = {};
 #pragma unroll
     for (int z = -to::reach(2); z <= to::reach(2); z++) {
@@ -201,7 +195,6 @@ __global__ void __launch_bounds__(THREADS)
         restrict_plane<halved, on_axes, lowest>(s, own, z, plane);
         prolong_plane<halved, on_axes, lowest>(s, own, z, plane, sum);
     }
-    const ordered_point at = ordered_point_of(s.grids, i);
 #pragma unroll
     for (int slot = lowest; slot < GSW_SLOTS; slot++)
         store(s, at, i, slot, symmetric, sum[slot]);

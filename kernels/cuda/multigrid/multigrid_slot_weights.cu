@@ -18,28 +18,24 @@ template <typename Weight> struct slot_class {
 /* The classes of a launch, one per row of blocks. */
 template <typename Weight> struct slot_classes { slot_class<Weight> of[CLASSES]; };
 
-/* A fine point. `lacked`: bit sets of two for each axis: no points before it, none after it. */
 struct fine_point {
     int64_t row;
-    uint32_t lacked;
+    uint32_t lacked; /* near.cuh */
     bool inside;
 };
-
-constexpr __device__ uint32_t needs(int x, int y, int z) {
-    return (uint32_t)((x < 0 ? 1 : 2 * x) | (y < 0 ? 1 : 2 * y) << 2 | (z < 0 ? 1 : 2 * z) << 4);
-}
 
 template <int size>
 __device__ fine_point fine_point_of(const ordered_grids &g, int32_t halved,
                                     const ordered_point &p) {
+    int32_t at[3];
     fine_point own = {0, 0, true};
 #pragma unroll
     for (int k = 0; k < 3; k++) {
-        const int32_t at = (halved >> k & 1 ? 2 * p.at[k] : p.at[k]) + (k < size ? 1 : 0);
-        own.row += at * g.fine_step[k];
-        own.lacked |= (uint32_t)((at < 1) | (at + 1 >= g.fine[k]) << 1) << 2 * k;
-        own.inside = own.inside && at < g.fine[k];
+        at[k] = (halved >> k & 1 ? 2 * p.at[k] : p.at[k]) + (k < size ? 1 : 0);
+        own.row += at[k] * g.fine_step[k];
+        own.inside = own.inside && at[k] < g.fine[k];
     }
+    own.lacked = ordered_lacks(g, at);
     return own;
 }
 
@@ -58,7 +54,7 @@ __device__ void collapse(const slot_class<Weight> &s, const fine_point &own,
 #pragma unroll
     for (int slot = 0; slot < GSW_SLOTS; slot++) {
         const int x = slot % 3 - 1, y = slot / 3 % 3 - 1, z = slot / 9 - 1;
-        const bool has = (own.lacked & needs(x, y, z)) == 0;
+        const bool has = (own.lacked & all_needs(x, y, z)) == 0;
         if (on_axes && (x != 0) + (y != 0) + (z != 0) > 1)
             continue;
         double value = 0;
@@ -100,8 +96,9 @@ __device__ void add_weights(const slot_class<Weight> &s, const fine_point &own, 
             shift |= (gsw_slot_offset(slot, k) > 0) << k;
         }
         if (class_ == (1 << size) - 1 ||
-            (own.lacked & needs(gsw_slot_offset(slot, 0), size > 1 ? gsw_slot_offset(slot, 1) : 0,
-                                size > 2 ? gsw_slot_offset(slot, 2) : 0)) != 0)
+            (own.lacked & all_needs(gsw_slot_offset(slot, 0),
+                                    size > 1 ? gsw_slot_offset(slot, 1) : 0,
+                                    size > 2 ? gsw_slot_offset(slot, 2) : 0)) != 0)
             continue;
         const int64_t from =
             i + distance_by(s.grids.coarse_step, shift & 1, shift >> 1 & 1, shift >> 2);
@@ -120,18 +117,20 @@ __device__ void add_weights(const slot_class<Weight> &s, const fine_point &own, 
 /* The mean of the coarse neighbours that exist. */
 template <int size>
 __device__ void take_mean(const ordered_grids &g, const ordered_point &p, double (&w)[1 << size]) {
-    int exist = 0;
+    const auto exists = [&](int subset) {
+        bool all = true;
 #pragma unroll
-    for (int step = 0; step < 2; step++)
+        for (int k = 0; k < size; k++)
+            all = all && p.at[k] + (subset >> k & 1) < g.coarse[k];
+        return all;
+    };
+    int count = 0;
 #pragma unroll
-        for (int subset = 0; subset < 1 << size; subset++) {
-            bool exists = true;
+    for (int subset = 0; subset < 1 << size; subset++)
+        count += exists(subset);
 #pragma unroll
-            for (int k = 0; k < size; k++)
-                exists = exists && p.at[k] + (subset >> k & 1) < g.coarse[k];
-            exist += step == 0 && exists;
-            w[subset] = exists ? 1.0 / exist : 0; /* counted after the first step */
-        }
+    for (int subset = 0; subset < 1 << size; subset++)
+        w[subset] = exists(subset) ? 1.0 / count : 0;
 }
 
 template <int size, bool on_axes, bool mean, typename Weight>

@@ -112,6 +112,12 @@ __device__ inline ordered_point ordered_point_of(const ordered_grids &g, int64_t
     return o;
 }
 
+/* What a fine point lacks: see near.cuh. */
+__device__ inline uint32_t ordered_lacks(const ordered_grids &g, const int32_t (&at)[3]) {
+    return all_lacks((uint32_t)at[0], (uint32_t)at[1], (uint32_t)at[2], (uint32_t)g.fine[0],
+                     (uint32_t)g.fine[1], (uint32_t)g.fine[2]);
+}
+
 /* From a point to another, in rows. */
 __device__ inline int64_t distance_by(const int64_t *step, int a, int b, int c) {
     return a * step[0] + b * step[1] + c * step[2];

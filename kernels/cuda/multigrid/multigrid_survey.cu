@@ -9,6 +9,9 @@
 #include "contract/row.h"
 #include "multigrid_rows.cuh"
 #include "cuda/device/sums.cuh"
+extern "C" {
+#include "geometry/stencil_facts.h"
+}
 
 namespace {
 
@@ -197,9 +200,7 @@ __global__ void __launch_bounds__(THREADS, 3)
 bool is_seven(const gsw_matrix *matrix) {
     gsw_stencil seven;
     return gsw_stencil_named("D3N7", &seven) == GSW_SUCCESS &&
-           matrix->stencil.count == seven.count &&
-           memcmp(matrix->stencil.offsets, seven.offsets,
-                  sizeof *seven.offsets * (size_t)seven.count) == 0;
+           gsw_stencil_is_same(&matrix->stencil, &seven);
 }
 
 /* One block; leaves the result in the first place. */
