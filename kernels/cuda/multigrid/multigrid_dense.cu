@@ -98,10 +98,11 @@ __device__ int find_pivot(double value, bool serves) {
 
 /* Inverts a square in place, by one warp whose lanes keep a row each. Rows stay where they are: the
  * pivot of column k becomes row k of the inverse at the end, and its place becomes a column. The
- * kept rows are turned by one place in each step, so that the present column is the first one.
+ * kept rows are turned by one place in each step, so that the present column is the first one. All
+ * lanes divide while they look for the pivot: that takes as long.
  * Returns false in all threads if a pivot is nearly zero compared with the diagonal. */
 __device__ bool invert_square(square &a, const double *diagonal, int rows) {
-    __shared__ double line[SIDE];
+    __shared__ double2 line[SIDE / 2];
     __shared__ int pivots[SIDE];
     __shared__ bool regular;
     if (threadIdx.x < SIDE) {
@@ -114,22 +115,28 @@ __device__ bool invert_square(square &a, const double *diagonal, int rows) {
             own[j] = a[lane][j];
 #pragma unroll 1
         for (int k = 0; k < SIDE; k++) {
-            const bool is_pivot = lane == find_pivot(own[0], turn < 0);
+            const double own_reciprocal = 1 / own[0];
+            const int pivot = find_pivot(own[0], turn < 0);
+            const bool is_pivot = lane == pivot;
             if (is_pivot) {
                 turn = k;
                 pivots[k] = lane;
 #pragma unroll
-                for (int j = 0; j < SIDE; j++)
-                    line[j] = own[j];
+                for (int j = 0; j < SIDE; j += 2)
+                    line[j / 2] = {own[j], own[j + 1]};
             }
+            const double reciprocal = __shfl_sync(0xffffffffU, own_reciprocal, pivot);
             __syncwarp();
-            const double reciprocal = 1 / line[0];
             serves = serves && isfinite(reciprocal) &&
                      (k >= rows || fabs(reciprocal) * LEAST_PIVOT * fabs(diagonal[k]) < 1);
             const double factor = is_pivot ? reciprocal : -own[0] * reciprocal;
 #pragma unroll
-            for (int j = 1; j < SIDE; j++)
-                own[j - 1] = fma(factor, line[j], is_pivot ? 0 : own[j]);
+            for (int j = 0; j < SIDE; j += 2) {
+                const double2 two = line[j / 2];
+                if (j > 0)
+                    own[j - 1] = fma(factor, two.x, is_pivot ? 0 : own[j]);
+                own[j] = fma(factor, two.y, is_pivot ? 0 : own[j + 1]);
+            }
             own[SIDE - 1] = factor;
             __syncwarp();
         }
