@@ -10,7 +10,8 @@
 namespace {
 
 enum { THREADS = 128 };
-constexpr int64_t SLOT_POINTS = int64_t{1} << 29; /* bytes of an array in 32 bits */
+constexpr int64_t PARTED_POINTS = int64_t{1} << 15; /* coarse points that warps share */
+constexpr int64_t SLOT_POINTS = int64_t{1} << 29;   /* bytes of an array in 32 bits */
 
 template <typename Weight> struct slot_product {
     ordered_grids grids;
@@ -154,6 +155,18 @@ __device__ void prolong_plane(const slot_product<Weight> &s, const place &own, i
         }
 }
 
+/* Adds what planes `first` to `last` contribute. */
+template <int halved, bool on_axes, int lowest, int first, int last, typename Weight>
+__device__ void add_planes(const slot_product<Weight> &s, const place &own,
+                           double (&sum)[GSW_SLOTS]) {
+#pragma unroll
+    for (int z = first; z <= last; z++) {
+        double plane[5][5] = {};
+        restrict_plane<halved, on_axes, lowest>(s, own, z, plane);
+        prolong_plane<halved, on_axes, lowest>(s, own, z, plane, sum);
+    }
+}
+
 /* Stores a coarse row's coupling, zeros where it leaves the grid; `both`: and its mirror image. */
 template <typename Weight>
 __device__ void store(const slot_product<Weight> &s, const ordered_point &at, int64_t i, int slot,
@@ -189,15 +202,39 @@ __global__ void __launch_bounds__(THREADS)
     const ordered_point at = ordered_point_of(s.grids, i);
     const place own = place_of<halved>(s.grids, at, i);
     double sum[GSW_SLOTS] = {};
-#pragma unroll
-    for (int z = -to::reach(2); z <= to::reach(2); z++) {
-        double plane[5][5] = {};
-        restrict_plane<halved, on_axes, lowest>(s, own, z, plane);
-        prolong_plane<halved, on_axes, lowest>(s, own, z, plane, sum);
-    }
+    add_planes<halved, on_axes, lowest, -to::reach(2), to::reach(2)>(s, own, sum);
 #pragma unroll
     for (int slot = lowest; slot < GSW_SLOTS; slot++)
         store(s, at, i, slot, symmetric, sum[slot]);
+}
+
+/* The same by a warp for each of PARTS groups of planes: few coarse points take as long as one
+ * thread's instructions, most of which come from memory. */
+enum { PARTS = 3, LANES = 32 };
+
+template <int halved, bool on_axes, bool symmetric, typename Weight>
+__global__ void __launch_bounds__(PARTS *LANES)
+    multiply_slots_parted(const __grid_constant__ slot_product<Weight> s, int64_t points) {
+    constexpr int lowest = symmetric ? (int)GSW_SLOT_CENTER : 0, last = around<halved>::reach(2);
+    __shared__ double sums[PARTS][GSW_SLOTS][LANES];
+    const int lane = (int)threadIdx.x % LANES, part = (int)threadIdx.x / LANES;
+    const int64_t i = (int64_t)blockIdx.x * LANES + lane;
+    const ordered_point at = ordered_point_of(s.grids, i < points ? i : 0);
+    const place own = place_of<halved>(s.grids, at, i < points ? i : 0);
+    double sum[GSW_SLOTS] = {};
+    if (part == 0)
+        add_planes<halved, on_axes, lowest, -last, -1>(s, own, sum);
+    else if (part == 1)
+        add_planes<halved, on_axes, lowest, 0, 0>(s, own, sum);
+    else
+        add_planes<halved, on_axes, lowest, 1, last>(s, own, sum);
+#pragma unroll
+    for (int slot = lowest; slot < GSW_SLOTS; slot++)
+        sums[part][slot][lane] = sum[slot];
+    __syncthreads();
+    for (int slot = lowest + part; slot < GSW_SLOTS && i < points; slot += PARTS)
+        store(s, at, i, slot, symmetric,
+              sums[0][slot][lane] + sums[1][slot][lane] + sums[2][slot][lane]);
 }
 
 template <bool on_axes, typename Weight> auto kernel_for(int halved, bool symmetric) {
@@ -224,10 +261,18 @@ gsw_status launch(gsw_context *context, const gsw_transfer *t, const gsw_matrix 
         s.coarse[slot] = e < 0 ? NULL : coarse[e];
         s.missing |= (uint32_t)(s.a.values[slot] == NULL) << slot;
     }
-    const auto kernel = is_on_axes(t) ? kernel_for<true, Weight>(halved, t->symmetric)
-                                      : kernel_for<false, Weight>(halved, t->symmetric);
-    kernel<<<(unsigned)((points + THREADS - 1) / THREADS), THREADS, 0,
-             gsw_cuda_of(context)->stream>>>(s, points);
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    if (halved == 3 && !is_on_axes(t) && points <= PARTED_POINTS) {
+        const auto kernel = t->symmetric ? multiply_slots_parted<3, false, true, Weight>
+                                         : multiply_slots_parted<3, false, false, Weight>;
+        kernel<<<(unsigned)((points + LANES - 1) / LANES), PARTS * LANES, 0, cuda->stream>>>(
+            s, points);
+    } else {
+        const auto kernel = is_on_axes(t) ? kernel_for<true, Weight>(halved, t->symmetric)
+                                          : kernel_for<false, Weight>(halved, t->symmetric);
+        kernel<<<(unsigned)((points + THREADS - 1) / THREADS), THREADS, 0, cuda->stream>>>(s,
+                                                                                           points);
+    }
     return gsw_cuda_check_launch(context, "the triple product");
 }
 
