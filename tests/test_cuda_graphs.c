@@ -160,25 +160,26 @@ TEST(loops_are_captured_in_a_graph) {
  */
 
 /* Whether a sweep visits the point of a coupling before the row's own, in the same section. */
-static int is_swept(const gsw_grid *g, int64_t row, gsw_offset o, int down, int64_t section) {
+static int is_swept(const gsw_grid *g, int64_t row, gsw_offset o, int down,
+                    const gsw_sections *sections) {
     const int before = o.dz != 0 ? o.dz < 0 : o.dy != 0 ? o.dy < 0 : o.dx < 0;
-    const int64_t z = row / (g->nx * g->ny);
+    const int64_t y = row / g->nx % g->ny, z = row / (g->nx * g->ny);
     if (before == down || hard_neighbour(g, row, o) < 0)
         return 0;
-    return section == 0 || z / section == (z + o.dz) / section;
+    return !gsw_sections_differ(sections, y, z, o.dy, o.dz);
 }
 
 /* Computes, one value after the other, x of a sweep's triangular solve, or y = b - N x, where N is
  * the part of the matrix outside that sweep. */
-static void sweep_by_hand(const gsw_matrix *m, int down, int64_t section, const double *b,
-                          double *x) {
+static void sweep_by_hand(const gsw_matrix *m, int down, const gsw_sections *sections,
+                          const double *b, double *x) {
     const int64_t n = oracle_points(&m->grid);
     for (int64_t k = 0; k < n; k++) {
         const int64_t row = down ? n - 1 - k : k;
         double sum = b[row];
         for (int32_t e = 0; e < m->stencil.count; e++) {
             const gsw_offset o = m->stencil.offsets[e];
-            if (e != m->stencil.center && is_swept(&m->grid, row, o, down, section))
+            if (e != m->stencil.center && is_swept(&m->grid, row, o, down, sections))
                 sum -=
                     ((const double *)m->array.values[e])[row] * x[hard_neighbour(&m->grid, row, o)];
         }
@@ -186,15 +187,15 @@ static void sweep_by_hand(const gsw_matrix *m, int down, int64_t section, const 
     }
 }
 
-static void rest_by_hand(const gsw_matrix *m, int down, int64_t section, const double *b,
-                         const double *x, double *y) {
+static void rest_by_hand(const gsw_matrix *m, int down, const gsw_sections *sections,
+                         const double *b, const double *x, double *y) {
     const int64_t n = oracle_points(&m->grid);
     for (int64_t row = 0; row < n; row++) {
         y[row] = b[row];
         for (int32_t e = 0; e < m->stencil.count; e++) {
             const gsw_offset o = m->stencil.offsets[e];
             const int64_t there = hard_neighbour(&m->grid, row, o);
-            if (e != m->stencil.center && there >= 0 && !is_swept(&m->grid, row, o, down, section))
+            if (e != m->stencil.center && there >= 0 && !is_swept(&m->grid, row, o, down, sections))
                 y[row] -= ((const double *)m->array.values[e])[row] * x[there];
         }
     }
@@ -208,10 +209,10 @@ static void get_values(const device_vector *v, double *to) {
         to[i] = oracle_get(v->type, typed, i);
 }
 
-/* A sweep and its remaining part N, in both directions. `section` is the requested section. Counts
+/* A sweep and its remaining part N, in both directions. `sections` are the requested ones. Counts
  * the factors that were cut. */
-static void check_sections(const gsw_grid *g, const gsw_stencil *s, gsw_dtype type, int64_t section,
-                           int *cut) {
+static void check_sections(const gsw_grid *g, const gsw_stencil *s, gsw_dtype type,
+                           gsw_sections sections, int *cut) {
     const size_t mark = keep_mark();
     const int64_t n = oracle_points(g);
     const oracle_matrix *exact = keep_matrix_of(g, s, 7, ORACLE_ANY_SIGN);
@@ -231,45 +232,52 @@ static void check_sections(const gsw_grid *g, const gsw_stencil *s, gsw_dtype ty
                                             .factor_type = type,
                                             .vector_type = type};
         gsw_factor *factor = NULL;
-        must(context, gsw_packed_open(context, there, &options, section, &factor));
+        must(context, gsw_packed_open(context, there, &options, sections, &factor));
         keep(KEPT_FACTOR, NULL, factor);
         must(context, gsw_packed_queue(context, factor, there));
         must(context, gsw_packed_await(context, factor));
-        ck_assert(factor->section == 0 || (factor->section >= section && factor->section < g->nz));
-        *cut += factor->section > 0;
-        sweep_by_hand(&exact->view, down, factor->section, given, expected);
-        rest_by_hand(&exact->view, down, factor->section, given, expected, rest);
+        const gsw_sections *made = &factor->sections;
+        ck_assert(made->planes == 0 || (made->planes >= sections.planes && made->planes < g->nz));
+        ck_assert(made->lines == 0 || made->lines >= sections.lines);
+        cut[0] += made->planes > 0;
+        cut[1] += made->lines > 0;
+        sweep_by_hand(&exact->view, down, made, given, expected);
+        rest_by_hand(&exact->view, down, made, given, expected, rest);
         device_poison(context, &x);
         must(context, gsw_factor_solve(context, factor, 1, b.values, n, x.values, n));
         get_values(&x, found);
         const double error = oracle_error(GSW_F64, n, found, expected);
         device_poison(context, &y);
-        must(context,
-             kind->rest(context, there, type, down, factor->section, b.values, x.values, y.values));
+        must(context, kind->rest(context, there, type, down, *made, b.values, x.values, y.values));
         get_values(&y, found);
         const double rest_error = oracle_error(GSW_F64, n, found, rest);
-        ck_assert_msg(error <= oracle_tolerance(type) && rest_error <= oracle_tolerance(type),
-                      "%lldx%lldx%lld, %d points, type %d, section %lld, down %d: %g, rest %g",
-                      (long long)g->nx, (long long)g->ny, (long long)g->nz, (int)s->count,
-                      (int)type, (long long)factor->section, down, error, rest_error);
+        ck_assert_msg(
+            error <= oracle_tolerance(type) && rest_error <= oracle_tolerance(type),
+            "%lldx%lldx%lld, %d points, type %d, sections %lld, %lld, down %d: %g, rest %g",
+            (long long)g->nx, (long long)g->ny, (long long)g->nz, (int)s->count, (int)type,
+            (long long)made->planes, (long long)made->lines, down, error, rest_error);
     }
     keep_release(mark);
 }
 
 /* Stencils that reach one point, on all grids. */
 TEST(sections_are_swept_by_themselves) {
-    int cut = 0;
+    int cut[2] = {0, 0};
     for (int g = 0; g < oracle_grid_count(); g += device_stride()) {
         const gsw_grid grid = oracle_grid(g);
         for (int s = 0; s < oracle_stencil_count(); s++) {
             const gsw_stencil *stencil = oracle_stencil(s, NULL);
             if (gsw_stencil_beyond(stencil, 1) != NULL)
                 continue;
-            check_sections(&grid, stencil, GSW_F64, 1 + g % 9, &cut);
-            check_sections(&grid, stencil, GSW_F32, 1 + (g + 4) % 9, &cut);
+            const gsw_sections one = {.planes = 1 + g % 9}, other = {.lines = 1 + g % 5};
+            const gsw_sections both = {.planes = 1 + (g + 4) % 9, .lines = 1 + g % 17};
+            check_sections(&grid, stencil, GSW_F64, one, cut);
+            check_sections(&grid, stencil, GSW_F64, other, cut);
+            check_sections(&grid, stencil, GSW_F32, both, cut);
         }
     }
-    ck_assert_int_gt(cut, device_stride() > 1 ? 0 : 20);
+    ck_assert_int_gt(cut[0], device_stride() > 1 ? 0 : 20);
+    ck_assert_int_gt(cut[1], device_stride() > 1 ? 0 : 20);
 }
 
 /* ---- Host arrays ------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ static void check_operator(const gsw_matrix *host, gsw_factor_options options, i
     gsw_split split = {
         .k = keep_upload(context, y, bytes), .right = right, .left = symmetric ? right : NULL};
     int fits = -1, positive = 1;
-    must(context, gsw_packed_open(context, matrix, &unit, 0, &split.parts));
+    must(context, gsw_packed_open(context, matrix, &unit, gsw_uncut(), &split.parts));
     keep(KEPT_FACTOR, NULL, split.parts);
     ck_assert(truth_pivots(host, &options, pivots));
     for (int64_t i = 0; i < n; i++) {

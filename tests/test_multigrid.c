@@ -390,10 +390,10 @@ static void plain_sweep(const gsw_matrix *m, int down, int zero, const double *b
 
 /* What a sweep with packed factors leaves of a matrix, in plain loops, for one section of fp64. */
 static gsw_status plain_rest(gsw_context *with, const gsw_matrix *m, gsw_dtype type, int down,
-                             int64_t section, const void *b, const void *x, void *y) {
+                             gsw_sections sections, const void *b, const void *x, void *y) {
     const gsw_grid *g = &m->grid;
     const int32_t center = m->stencil.center;
-    (void)with, (void)type, (void)section;
+    (void)with, (void)type, (void)sections;
     for (int64_t row = 0; row < oracle_points(g); row++) {
         double sum = 0;
         for (int32_t e = down ? 0 : center + 1; e < (down ? center : m->stencil.count); e++) {
@@ -407,9 +407,9 @@ static gsw_status plain_rest(gsw_context *with, const gsw_matrix *m, gsw_dtype t
 }
 
 static gsw_status plain_restrict_rest(gsw_context *with, const gsw_transfer *t, const gsw_matrix *m,
-                                      gsw_dtype type, int64_t section, void *const *weights,
+                                      gsw_dtype type, gsw_sections sections, void *const *weights,
                                       const void *x, void *work, void *to) {
-    must(with, plain_rest(with, m, type, 0, section, NULL, x, work));
+    must(with, plain_rest(with, m, type, 0, sections, NULL, x, work));
     must(with, with->ops->multigrid->restrict_vector(with, t, type, weights, work, to));
     for (int64_t i = 0; i < oracle_points(&t->coarse); i++)
         ((double *)to)[i] = -((double *)to)[i];
@@ -463,7 +463,7 @@ static void check_steps(gsw_context *with, const char *name, const gsw_matrix *m
            *expected = keep_zeros(n);
     gsw_gauss_seidel *g;
     int64_t bytes = 0;
-    must(with, kind->open(with, m, GSW_F64, both, 0, &bytes, &g));
+    must(with, kind->open(with, m, GSW_F64, both, gsw_uncut(), &bytes, &g));
     must(with, kind->fill(with, g, m));
     must(with, kind->await(with, g));
     ck_assert_int_ge(bytes, n * (int64_t)sizeof(double));

@@ -33,11 +33,9 @@ struct gsw_factor {
     gsw_factor_info info;
     struct gsw_packed *packed;
 
-    /* Kinds LOWER and UPPER: planes of a section. All sections are solved at once and
-     * independently: couplings from one to the next count as zeros. factor_open rounds the
-     * requested number, or sets it to 0: all planes are one section. No coupling reaches beyond the
-     * next plane. */
-    int64_t section;
+    /* Kinds LOWER and UPPER. factor_open rounds the requested extents, or sets them to 0, and sets
+     * the shear. */
+    gsw_sections sections;
 
     /* Planes of ghosts below and above (slab_ops.h): `grid` has them, too, but not `points`, and
      * not the vectors and arrays. On CPUs they are those of the last axis with several points. */

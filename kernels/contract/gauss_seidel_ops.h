@@ -5,6 +5,7 @@
 #define GSW_GAUSS_SEIDEL_OPS_H
 
 #include <gridsweep/matrix.h>
+#include "common/sections.h"
 
 typedef struct gsw_transfer gsw_transfer; /* geometry/multigrid.h */
 typedef struct gsw_gauss_seidel gsw_gauss_seidel;
@@ -16,12 +17,11 @@ typedef struct gsw_gauss_seidel_ops {
     int needs_work;
 
     /* An object for a level of the matrix's grid and stencil; its values may come later. Each of
-     * its steps sweeps once, or with `both` upwards and then downwards. `section`: planes of the
-     * sections that are swept at once and independently, with the old values of others; 0: all
-     * planes are one. The object may round it, and is one section with `both`. *bytes grows by the
-     * memory that the object takes. */
+     * its steps sweeps once, or with `both` upwards and then downwards. `sections` are swept with
+     * the old values of others. The object may round them, and is one section with `both`. *bytes
+     * grows by the memory that the object takes. */
     gsw_status (*open)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type, int both,
-                       int64_t section, int64_t *bytes, gsw_gauss_seidel **made);
+                       gsw_sections sections, int64_t *bytes, gsw_gauss_seidel **made);
 
     /* Queues the values, from a matrix of any type; await returns its error. */
     gsw_status (*fill)(gsw_context *context, gsw_gauss_seidel *g, const gsw_matrix *matrix);
@@ -50,20 +50,21 @@ typedef struct gsw_packed_gauss_seidel_ops {
     gsw_gauss_seidel_ops ops; /* GSW_PACKED_GAUSS_SEIDEL */
 
     /* y = b - N x, or N x where b is NULL. N is the strictly upper part of A, or with `down` the
-     * strictly lower one. It also holds the couplings to the section before, in the sweep's
-     * direction. */
+     * strictly lower one. It also holds the couplings to the sections before, in the sweep's
+     * direction. `sections` are those of the factor. */
     gsw_status (*rest)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type, int down,
-                       int64_t section, const void *b, const void *x, void *y);
+                       gsw_sections sections, const void *b, const void *x, void *y);
 
     /* to = -R N x with N of a step upwards, which is R (b - A x) after one from zero. `work` as
      * above. */
     gsw_status (*restrict_rest)(gsw_context *context, const gsw_transfer *transfer,
-                                const gsw_matrix *matrix, gsw_dtype type, int64_t section,
+                                const gsw_matrix *matrix, gsw_dtype type, gsw_sections sections,
                                 void *const *weights, const void *x, void *work, void *to);
 } gsw_packed_gauss_seidel_ops;
 
 gsw_status gsw_packed_gs_open(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                              int both, int64_t section, int64_t *bytes, gsw_gauss_seidel **made);
+                              int both, gsw_sections sections, int64_t *bytes,
+                              gsw_gauss_seidel **made);
 gsw_status gsw_packed_gs_fill(gsw_context *context, gsw_gauss_seidel *g, const gsw_matrix *matrix);
 gsw_status gsw_packed_gs_await(gsw_context *context, gsw_gauss_seidel *g);
 gsw_status gsw_packed_gs_step(gsw_context *context, gsw_gauss_seidel *g, const gsw_matrix *matrix,

@@ -51,6 +51,11 @@ typedef enum gsw_rows {
     GSW_ROWS_OF_SYMMETRIC_PART_CUT = 2
 } gsw_rows;
 
+/* Steps of work aside. What is queued between begin and end waits for what was queued before, and
+ * may run beside what is queued later. After a join, new work waits for all of it. Memory that it
+ * uses is reserved before and released after the join. */
+typedef enum gsw_aside { GSW_ASIDE_BEGIN = 0, GSW_ASIDE_END = 1, GSW_ASIDE_JOIN = 2 } gsw_aside;
+
 typedef struct gsw_multigrid_ops {
     /* Whether arrays of the lower part of a symmetric level may be those of the upper part,
      * shifted. They are then not aligned and must not be written; copy_arrays and triple receive
@@ -86,9 +91,8 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*mend_diagonal)(gsw_context *context, const gsw_transfer *transfer,
                                 const gsw_matrix *matrix, double *diagonal);
 
-    /* Planes of a section of coarse levels. There Gauss-Seidel sweeps all sections at once and uses
-     * the old values of other sections. 0: a level is one section, as the finest one always is. */
-    int64_t section;
+    /* Sections by which Gauss-Seidel sweeps a level of that grid, the finest one or another. */
+    gsw_sections (*sections)(const gsw_grid *grid, int finest);
 
     /* to = R (b - A x); A is of `type`. `work` is a vector of the fine level for the backend to
      * use: its contents are undefined before and after. It may be NULL where
@@ -151,6 +155,9 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*transfer_open)(gsw_context *context, gsw_transfer *transfer);
     void (*transfer_close)(gsw_context *context, gsw_transfer *transfer);
 
+    /* Nothing where work is not queued. */
+    gsw_status (*aside)(gsw_context *context, gsw_aside step);
+
     /* Whether kernels read beyond arrays of weights and matrices. Then zeros lie there. */
     int reads_margins;
 
@@ -159,9 +166,8 @@ typedef struct gsw_multigrid_ops {
     int named_stencils;
 
     /* Whether AUTO smooths a coarse level of that grid in colours. It does so if that is much
-     * faster than sweeps in sections of `section` planes (0: one section). The level's stencil
-     * reaches one point. */
-    int (*prefers_colors)(const gsw_grid *grid, int64_t section);
+     * faster than sweeps in these sections. The level's stencil reaches one point. */
+    int (*prefers_colors)(const gsw_grid *grid, gsw_sections sections);
 
     /* AUTO takes ILU(0) for the finest level alone. */
     int coarse_sweeps_are_slow;

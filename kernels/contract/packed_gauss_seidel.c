@@ -9,12 +9,13 @@
 
 struct gsw_gauss_seidel {
     gsw_dtype type;
-    int64_t points, section;
+    int64_t points;
+    gsw_sections sections;
     gsw_factor *factor[2]; /* D + L and D + U; with `both` SSOR's, and NULL */
 };
 
 static gsw_status open_factor(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                              gsw_factor_kind kind, int64_t section, int64_t *bytes,
+                              gsw_factor_kind kind, gsw_sections sections, int64_t *bytes,
                               gsw_factor **factor) {
     gsw_factor *made;
     GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a factor", (void **)&made));
@@ -25,7 +26,7 @@ static gsw_status open_factor(gsw_context *context, const gsw_matrix *matrix, gs
                                          .factor_type = type,
                                          .vector_type = type,
                                          .omega = 1};
-    made->section = section;
+    made->sections = sections;
     gsw_factor_name_system(made, matrix);
     made->points = matrix->grid.nx * matrix->grid.ny * matrix->grid.nz;
     const gsw_status status = context->ops->factor->open(context, made);
@@ -39,22 +40,24 @@ static gsw_status open_factor(gsw_context *context, const gsw_matrix *matrix, gs
 }
 
 gsw_status gsw_packed_gs_open(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                              int both, int64_t section, int64_t *bytes, gsw_gauss_seidel **made) {
+                              int both, gsw_sections sections, int64_t *bytes,
+                              gsw_gauss_seidel **made) {
     gsw_gauss_seidel *g;
     gsw_status status;
     GSW_TRY(gsw_alloc(context, 1, sizeof *g, "a smoother", (void **)&g));
     *g = (gsw_gauss_seidel){.type = type,
                             .points = matrix->grid.nx * matrix->grid.ny * matrix->grid.nz};
     if (both) {
-        GSW_TRY_GOTO(open_factor(context, matrix, type, GSW_SSOR, 0, bytes, &g->factor[0]), fail);
+        GSW_TRY_GOTO(
+            open_factor(context, matrix, type, GSW_SSOR, gsw_uncut(), bytes, &g->factor[0]), fail);
     } else {
         GSW_TRY_GOTO(
-            open_factor(context, matrix, type, GSW_FACTOR_LOWER, section, bytes, &g->factor[0]),
+            open_factor(context, matrix, type, GSW_FACTOR_LOWER, sections, bytes, &g->factor[0]),
             fail);
         GSW_TRY_GOTO(
-            open_factor(context, matrix, type, GSW_FACTOR_UPPER, section, bytes, &g->factor[1]),
+            open_factor(context, matrix, type, GSW_FACTOR_UPPER, sections, bytes, &g->factor[1]),
             fail);
-        g->section = g->factor[0]->section;
+        g->sections = g->factor[0]->sections;
     }
     *made = g;
     return GSW_SUCCESS;
@@ -97,7 +100,7 @@ static gsw_status sweep_both(gsw_context *context, const gsw_gauss_seidel *g,
     const gsw_multigrid_ops *ops = context->ops->multigrid;
     void *to = zero ? x : work;
     if (!zero)
-        GSW_TRY(own(context)->rest(context, matrix, g->type, 0, 0, b, x, to));
+        GSW_TRY(own(context)->rest(context, matrix, g->type, 0, gsw_uncut(), b, x, to));
     GSW_TRY(sweep(context, g->factor[0], 0, zero ? b : to, to));
     if (!zero)
         GSW_TRY(ops->combine(context, g->type, g->points, -1, x, 1, to));
@@ -113,7 +116,7 @@ gsw_status gsw_packed_gs_step(gsw_context *context, gsw_gauss_seidel *g, const g
     if (!g->factor[1])
         return sweep_both(context, g, matrix, zero, b, x, work);
     if (!zero)
-        GSW_TRY(own(context)->rest(context, matrix, g->type, down, g->section, b, x, work));
+        GSW_TRY(own(context)->rest(context, matrix, g->type, down, g->sections, b, x, work));
     return sweep(context, g->factor[down != 0], 0, zero ? b : work, x);
 }
 
@@ -124,7 +127,7 @@ gsw_status gsw_packed_gs_descend(gsw_context *context, gsw_gauss_seidel *g,
                                  void *const *weights, const void *b, void *x, void *work,
                                  void *to) {
     GSW_TRY(sweep(context, g->factor[0], 0, b, x));
-    return own(context)->restrict_rest(context, transfer, matrix, g->type, g->section, weights, x,
+    return own(context)->restrict_rest(context, transfer, matrix, g->type, g->sections, weights, x,
                                        work, to);
 }
 

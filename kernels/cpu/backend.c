@@ -356,7 +356,7 @@ static gsw_status cpu_factor_open(gsw_context *context, gsw_factor *factor) {
     GSW_TRY(gsw_alloc(context, 1, sizeof *packed, "a factor", (void **)&packed));
     memset(packed, 0, sizeof *packed);
     factor->packed = packed;
-    factor->section = 0;
+    factor->sections = gsw_uncut();
     gsw_status status;
     if (factor->options.kind == GSW_JACOBI) {
         const size_t size = gsw_dtype_size(factor->options.factor_type);

@@ -246,12 +246,24 @@ gsw_status allocate_slots(gsw_context *context, gsw_cuda *cuda) {
     return GSW_SUCCESS;
 }
 
+/* The second stream, for work aside. */
+gsw_status make_aside(gsw_context *context, gsw_cuda *cuda) {
+    GSW_TRY(gsw_cuda_check(context, cudaStreamCreateWithFlags(&cuda->aside, cudaStreamNonBlocking),
+                           "making a stream"));
+    return gsw_cuda_check(context, cudaEventCreateWithFlags(&cuda->marked, cudaEventDisableTiming),
+                          "making an event");
+}
+
 /* Frees all that a context holds, also after a failed open(). */
 void free_all(gsw_cuda *cuda) {
     gsw_cuda_line_release(cuda);
     for (cudaEvent_t event : cuda->posted)
         if (event)
             (void)cudaEventDestroy(event);
+    if (cuda->marked)
+        (void)cudaEventDestroy(cuda->marked);
+    if (cuda->aside)
+        (void)cudaStreamDestroy(cuda->aside);
     (void)cudaFreeHost(cuda->state);
     (void)cudaFree(cuda->done);
     (void)cudaFree(cuda->partial);
@@ -279,6 +291,7 @@ gsw_status open_context(gsw_context *context, const gsw_context_options *options
     GSW_TRY_GOTO(make_pool(context, cuda), fail);
     GSW_TRY_GOTO(allocate_scratch(context, cuda), fail);
     GSW_TRY_GOTO(allocate_slots(context, cuda), fail);
+    GSW_TRY_GOTO(make_aside(context, cuda), fail);
     context->threads = 1;
     context->backend_data = cuda;
     return GSW_SUCCESS;
@@ -402,8 +415,20 @@ constexpr int64_t COARSEST_POINTS = 520;
 /* Larger levels are shared by several devices. */
 constexpr int64_t TOGETHER_POINTS = 1 << 20;
 
-/* Planes of a section of coarse levels: those of one tile of their stencils. */
-constexpr int64_t SECTION = 4;
+/* A sweep takes the time of its path of hand-overs from tile to tile, or that of the level's bytes.
+ * A coarse level of up to CUT_POINTS is cut into few tiles of its stencil, a larger one between
+ * planes alone. Cuts cost the finest level more. It is cut as far as the path counts
+ * (perf/DECISIONS.md, Sections of levels). */
+gsw_sections sections_of(const gsw_grid *grid, int finest) {
+    constexpr int64_t CUT_POINTS = int64_t{1} << 21;
+    constexpr int64_t SMALL_POINTS = int64_t{1} << 22, LARGE_POINTS = int64_t{1} << 24;
+    const int64_t points = grid->nx * grid->ny * grid->nz;
+    if (!finest)
+        return {4, points <= CUT_POINTS ? 16 : 0, 0};
+    if (points <= SMALL_POINTS)
+        return {16, 32, 0};
+    return points <= LARGE_POINTS ? gsw_sections{64, 64, 0} : gsw_uncut();
+}
 
 static const gsw_link_ops link_ops = {
     .on_host = 0,
@@ -431,7 +456,7 @@ static const gsw_multigrid_ops multigrid_ops = {
     .interpolate = entry<gsw_cuda_interpolate>::call,
     .triple = entry<gsw_cuda_triple>::call,
     .mend_diagonal = entry<gsw_cuda_mend_diagonal>::call,
-    .section = SECTION,
+    .sections = sections_of,
     .restrict_residual = entry<gsw_cuda_restrict_residual>::call,
     .restrict_vector = entry<gsw_cuda_restrict_vector>::call,
     .prolong_add = entry<gsw_cuda_prolong_add>::call,
@@ -445,6 +470,7 @@ static const gsw_multigrid_ops multigrid_ops = {
     .color_sweep = entry<gsw_cuda_color_sweep>::call,
     .transfer_open = entry<gsw_cuda_transfer_open>::call,
     .transfer_close = gsw_cuda_transfer_close,
+    .aside = entry<gsw_cuda_aside>::call,
     .reads_margins = 0,
     .named_stencils = 1,
     .prefers_colors = gsw_cuda_prefers_colors,

@@ -65,8 +65,18 @@ void gsw_host_transfer_close(gsw_context *context, gsw_transfer *transfer) {
     (void)context, (void)transfer;
 }
 
-int gsw_host_prefers_colors(const gsw_grid *grid, int64_t section) {
-    (void)grid, (void)section;
+gsw_status gsw_host_aside(gsw_context *context, gsw_aside step) {
+    (void)context, (void)step;
+    return GSW_SUCCESS;
+}
+
+gsw_sections gsw_host_sections(const gsw_grid *grid, int finest) {
+    (void)grid, (void)finest;
+    return gsw_uncut();
+}
+
+int gsw_host_prefers_colors(const gsw_grid *grid, gsw_sections sections) {
+    (void)grid, (void)sections;
     return 0;
 }
 

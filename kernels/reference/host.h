@@ -23,7 +23,9 @@ gsw_status gsw_host_judge(gsw_context *context, const gsw_matrix *matrix, const 
 gsw_status gsw_host_factor_await(gsw_context *context, gsw_factor *factor);
 gsw_status gsw_host_transfer_open(gsw_context *context, gsw_transfer *transfer);
 void gsw_host_transfer_close(gsw_context *context, gsw_transfer *transfer);
-int gsw_host_prefers_colors(const gsw_grid *grid, int64_t section);
+gsw_status gsw_host_aside(gsw_context *context, gsw_aside step);
+gsw_sections gsw_host_sections(const gsw_grid *grid, int finest);
+int gsw_host_prefers_colors(const gsw_grid *grid, gsw_sections sections);
 extern const gsw_wrap_ops gsw_host_wrap_ops; /* wraps.c */
 gsw_status gsw_host_split_apply(gsw_context *context, const gsw_split *split, const double *v,
                                 double *t, double *y);

@@ -16,7 +16,7 @@ struct gsw_gauss_seidel {
 };
 
 gsw_status gsw_reference_gs_open(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                                 int both, int64_t section, int64_t *bytes,
+                                 int both, gsw_sections sections, int64_t *bytes,
                                  gsw_gauss_seidel **made);
 gsw_status gsw_reference_gs_fill(gsw_context *context, gsw_gauss_seidel *g,
                                  const gsw_matrix *matrix);

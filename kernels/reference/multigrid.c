@@ -29,12 +29,12 @@ static gsw_status copy_arrays(gsw_context *context, const gsw_matrix *matrix, gs
  */
 
 gsw_status gsw_reference_gs_open(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                                 int both, int64_t section, int64_t *bytes,
+                                 int both, gsw_sections sections, int64_t *bytes,
                                  gsw_gauss_seidel **made) {
     const int64_t points = gsw_reference_points(&matrix->grid);
     gsw_gauss_seidel *g;
     gsw_status status;
-    (void)section;
+    (void)sections;
     GSW_TRY(gsw_alloc(context, 1, sizeof *g, "a smoother", (void **)&g));
     *g = (gsw_gauss_seidel){.type = type, .both = both};
     GSW_TRY_GOTO(
@@ -220,6 +220,8 @@ const gsw_multigrid_ops gsw_reference_multigrid_ops = {
     .color_sweep = color_sweep,
     .transfer_open = gsw_host_transfer_open,
     .transfer_close = gsw_host_transfer_close,
+    .aside = gsw_host_aside,
+    .sections = gsw_host_sections,
     .prefers_colors = gsw_host_prefers_colors,
     .coarsest_points = 200,
     .together_points = 4096,

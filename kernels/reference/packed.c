@@ -85,7 +85,7 @@ gsw_status gsw_reference_factor_open(gsw_context *context, gsw_factor *factor) {
         factor->options.transpose ? gsw_mirrored_stencil(&factor->stencil) : factor->stencil;
     packed->layout = gsw_factor_layout(&factor->options);
     factor->packed = packed;
-    factor->section = 0;
+    factor->sections = gsw_uncut();
     const gsw_status status = alloc_all(context, factor);
     if (status != GSW_SUCCESS)
         gsw_reference_factor_close(context, factor);

@@ -126,7 +126,7 @@ static gsw_status fill(const gsw_krylov_run *run, const gsw_factor *factor, spli
     split->k = f->vectors;
     split->right = f->vectors + spacing;
     split->left = symmetric ? split->right : NULL;
-    GSW_TRY(gsw_packed_open(context, matrix, &options, 0, &split->parts));
+    GSW_TRY(gsw_packed_open(context, matrix, &options, gsw_uncut(), &split->parts));
     return context->ops->split->fill(context, factor, matrix, split, fits);
 }
 

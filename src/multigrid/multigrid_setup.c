@@ -368,9 +368,20 @@ static gsw_status survey_level(gsw_multigrid *mg, int number) {
     return refuse(mg, number, found);
 }
 
+/* Fills a smoother: beside the next levels where that computes nothing that the host waits for. */
+static gsw_status fill_aside(gsw_multigrid *mg, gsw_level *level) {
+    const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
+    if (gsw_level_is_shared(level) || level->smoother == GSW_SMOOTHER_ILU0)
+        return fill_smoothed(mg, level);
+    GSW_TRY(ops->aside(mg->context, GSW_ASIDE_BEGIN));
+    const gsw_status status = fill_smoothed(mg, level);
+    const gsw_status ended = ops->aside(mg->context, GSW_ASIDE_END);
+    return status != GSW_SUCCESS ? status : ended;
+}
+
 /* Computes the values of a level: those of its smoother and of the next level's matrix, or of its
- * inverse. The order serves devices: the host opens the smoother while the next matrix is computed.
- * Once that is surveyed, the host opens the next level while this level's smoother is filled. */
+ * inverse. The order serves devices: the host opens the smoother while the next matrix is computed,
+ * and the next level while this level's smoother is filled. */
 static gsw_status fill_level(gsw_multigrid *mg, int number) {
     gsw_level *level = mg->level[number], *next = mg->level[number + 1];
     if (level->inverse)
@@ -384,9 +395,8 @@ static gsw_status fill_level(gsw_multigrid *mg, int number) {
             GSW_TRY(fetch(mg, next));
     }
     GSW_TRY(gsw_smoother_open(mg, level));
-    if (level->transfer)
-        GSW_TRY(survey_level(mg, number + 1));
-    return agree_on(mg, level, fill_smoothed(mg, level));
+    GSW_TRY(agree_on(mg, level, fill_aside(mg, level)));
+    return level->transfer ? survey_level(mg, number + 1) : GSW_SUCCESS;
 }
 
 /* Surveys the finest level, and keeps what concerns all levels. */
@@ -411,8 +421,11 @@ static gsw_status survey_finest(gsw_multigrid *mg, int again) {
     return GSW_SUCCESS;
 }
 
-/* Waits for the factors of all levels. */
-static gsw_status await_factors(gsw_multigrid *mg) {
+/* Waits for the values of all levels, also of those that were begun before an error. */
+static gsw_status await_levels(gsw_multigrid *mg, gsw_status status) {
+    const gsw_status joined = mg->context->ops->multigrid->aside(mg->context, GSW_ASIDE_JOIN);
+    GSW_TRY(status);
+    GSW_TRY(joined);
     for (int number = 0; number < mg->levels; number++) {
         gsw_level *level = mg->level[number];
         GSW_TRY(gsw_smoother_await(mg, level));
@@ -502,9 +515,7 @@ static gsw_status build_levels(gsw_multigrid *mg) {
 gsw_status gsw_multigrid_build(gsw_multigrid *mg, const gsw_matrix *matrix,
                                gsw_distributed_matrix *rows) {
     GSW_TRY(open_finest(mg, matrix, rows));
-    gsw_status status = build_levels(mg);
-    if (status == GSW_SUCCESS)
-        status = await_factors(mg);
+    const gsw_status status = await_levels(mg, build_levels(mg));
     forget_matrix(mg);
     return agree(mg, status);
 }
@@ -520,9 +531,7 @@ gsw_status gsw_multigrid_fill(gsw_multigrid *mg, const gsw_matrix *matrix) {
     gsw_level *finest = mg->level[0];
     gsw_status status = mg->partition ? fetch(mg, finest) : take_matrix(mg, finest, matrix);
     if (status == GSW_SUCCESS)
-        status = fill_levels(mg);
-    if (status == GSW_SUCCESS)
-        status = await_factors(mg);
+        status = await_levels(mg, fill_levels(mg));
     forget_matrix(mg);
     return agree(mg, status);
 }

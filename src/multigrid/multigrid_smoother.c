@@ -14,15 +14,18 @@ static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *le
     return mg->symmetric && !level->coarsest ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
 }
 
-/* Planes of a section, as the backend prefers them where it has the choice. */
-static int64_t section_of(const gsw_multigrid *mg, const gsw_level *level) {
+/* Sections of a level, as the backend prefers them where it has the choice. The slabs of processes
+ * cut a finest level enough. */
+static gsw_sections sections_of(const gsw_multigrid *mg, const gsw_level *level) {
     if (level == mg->level[0] && mg->planes > 0 &&
         gsw_grid_is_same(&level->matrix.grid, &mg->grid)) /* nothing couples them */
-        return mg->planes;
-    return level != mg->level[0] && mg->options.smoother == GSW_SMOOTHER_AUTO &&
+        return (gsw_sections){.planes = mg->planes};
+    if (level == mg->level[0] && gsw_level_is_shared(level))
+        return gsw_uncut();
+    return mg->options.smoother == GSW_SMOOTHER_AUTO &&
                    gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL
-               ? mg->context->ops->multigrid->section
-               : 0;
+               ? mg->context->ops->multigrid->sections(&level->matrix.grid, level == mg->level[0])
+               : gsw_uncut();
 }
 
 /* Grids whose spacing grows by 1.15 a layer in three directions have 0.4, by 1.3 have 0.6 to 0.75;
@@ -40,14 +43,15 @@ gsw_smoother gsw_smoother_choose(const gsw_multigrid *mg, int number) {
     /* couplings that reach one point at most: points of one colour do not depend on each other */
     const int near = gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL;
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
-    const int64_t section = mg->symmetric ? section_of(mg, level) : 0; /* SymGS has none */
+    const gsw_sections sections =
+        mg->symmetric ? sections_of(mg, level) : gsw_uncut(); /* SymGS has none */
     switch (mg->options.smoother) {
     case GSW_SMOOTHER_AUTO:
         if (mg->mixed && (number == 0 || !ops->coarse_sweeps_are_slow))
             return GSW_SMOOTHER_ILU0;
         if (near && number > 0 && !gsw_level_is_shared(level) &&
             mg->options.interpolation == GSW_INTERPOLATION_BLACK_BOX &&
-            ops->prefers_colors(&level->matrix.grid, section))
+            ops->prefers_colors(&level->matrix.grid, sections))
             return GSW_SMOOTHER_MULTICOLOR;
         return gauss_seidel_of(mg, level);
     case GSW_SMOOTHER_MULTICOLOR:
@@ -137,11 +141,11 @@ gsw_status gsw_smoother_open(gsw_multigrid *mg, gsw_level *level) {
     case GSW_SMOOTHER_MULTICOLOR:
         return GSW_SUCCESS;
     case GSW_SMOOTHER_ILU0:
-        return gsw_packed_open(mg->context, &level->matrix, &options, 0, &level->ilu);
+        return gsw_packed_open(mg->context, &level->matrix, &options, gsw_uncut(), &level->ilu);
     default:
         return mg->context->ops->multigrid->gauss_seidel->open(
             mg->context, &level->matrix, type, level->smoother == GSW_SMOOTHER_SYMGS,
-            section_of(mg, level), &level->smoother_bytes, &level->gauss_seidel);
+            sections_of(mg, level), &level->smoother_bytes, &level->gauss_seidel);
     }
 }
 
@@ -182,14 +186,14 @@ static int64_t planes_of(const gsw_shared_level *s) {
     const gsw_partition *p = s->partition;
     if (!s->before->local)
         return 0;
-    return s->before->local->section > 0 ? s->before->local->section
-                                         : p->own.end[2] - p->own.begin[2];
+    return s->before->local->sections.planes > 0 ? s->before->local->sections.planes
+                                                 : p->own.end[2] - p->own.begin[2];
 }
 
 /* The values of a smoother that always exists. */
 static gsw_status fill_shared(const gsw_multigrid *mg, const gsw_level *level) {
     gsw_shared_level *s = level->shared;
-    const int64_t section = section_of(mg, level);
+    const int64_t section = sections_of(mg, level).planes;
     if (level->smoother != GSW_SMOOTHER_GS) {
         GSW_TRY(make_shared(mg, level,
                             level->smoother == GSW_SMOOTHER_SYMGS ? GSW_SSOR : GSW_JACOBI, 0,

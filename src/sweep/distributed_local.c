@@ -22,7 +22,8 @@ static gsw_status apply(gsw_distributed_factor *f, const void *b, void *x) {
 static gsw_status open_factor(gsw_distributed_factor *f, const gsw_matrix *matrix) {
     gsw_context *context = f->partition->context;
     const gsw_factor_options options = gsw_distributed_part_options(f);
-    GSW_TRY(gsw_packed_open(context, matrix, &options, f->planes, &f->local));
+    GSW_TRY(
+        gsw_packed_open(context, matrix, &options, (gsw_sections){.planes = f->planes}, &f->local));
     return gsw_packed_take(context, f->local, matrix, NULL);
 }
 

@@ -140,7 +140,7 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
     GSW_TRY(check_kind(context, matrix, options->kind));
     GSW_TRY(gsw_matrix_check_place(context, matrix));
     const gsw_matrix opened = opened_for(matrix, options->kind);
-    GSW_TRY(gsw_packed_open(context, &opened, options, 0, &made));
+    GSW_TRY(gsw_packed_open(context, &opened, options, gsw_uncut(), &made));
     const gsw_status status = take(context, made, matrix, upper);
     if (status == GSW_SUCCESS)
         *factor = made;

@@ -106,8 +106,8 @@ static gsw_status check_stencil(gsw_context *context, const gsw_stencil *stencil
 /* Opens a factor without values. The options are resolved. `ghosts` is NULL, except for the factor
  * of a process. */
 static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
-                        const gsw_factor_options *options, int64_t section, const int64_t ghosts[2],
-                        int axis, gsw_factor **factor) {
+                        const gsw_factor_options *options, gsw_sections sections,
+                        const int64_t ghosts[2], int axis, gsw_factor **factor) {
     gsw_factor *made;
     int64_t points;
     GSW_TRY(gsw_matrix_check(context, matrix));
@@ -118,7 +118,7 @@ static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
     memset(made, 0, sizeof *made);
     made->context = context;
     made->options = *options;
-    made->section = section;
+    made->sections = sections;
     if (matrix->format == GSW_FORMAT_STENCIL &&
         (options->kind == GSW_FACTOR_LOWER || options->kind == GSW_FACTOR_UPPER ||
          options->kind == GSW_SSOR)) {
@@ -142,11 +142,11 @@ static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
 }
 
 gsw_status gsw_packed_open(gsw_context *context, const gsw_matrix *matrix,
-                           const gsw_factor_options *options, int64_t section,
+                           const gsw_factor_options *options, gsw_sections sections,
                            gsw_factor **factor) {
     gsw_factor_options resolved;
     GSW_TRY(gsw_factor_resolve(context, options, &resolved));
-    return begin(context, matrix, &resolved, section, NULL, 0, factor);
+    return begin(context, matrix, &resolved, sections, NULL, 0, factor);
 }
 
 gsw_status gsw_packed_open_ghosts(gsw_context *context, const gsw_matrix *matrix,
@@ -154,7 +154,7 @@ gsw_status gsw_packed_open_ghosts(gsw_context *context, const gsw_matrix *matrix
                                   int axis, gsw_factor **factor) {
     gsw_factor_options resolved;
     GSW_TRY(gsw_factor_resolve(context, options, &resolved));
-    return begin(context, matrix, &resolved, 0, ghosts, axis, factor);
+    return begin(context, matrix, &resolved, gsw_uncut(), ghosts, axis, factor);
 }
 
 gsw_status gsw_packed_queue(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix) {

@@ -5,6 +5,8 @@
 #include <gridsweep/factor.h>
 #include <gridsweep/matrix.h>
 
+#include "common/sections.h"
+
 /* Checks options and resolves their defaults. */
 gsw_status gsw_factor_resolve(gsw_context *context, const gsw_factor_options *given,
                               gsw_factor_options *options);
@@ -15,14 +17,14 @@ gsw_status gsw_factor_check_system(gsw_context *context, const gsw_factor *facto
                                    const gsw_matrix *matrix, const char *name);
 
 /* gsw_factor_create() in three steps, on one process. Opening needs the matrix's grid, stencil and
- * format; values it does not read. `section` > 0 asks for sections of that many planes (struct
- * gsw_factor), for kinds LOWER and UPPER only. 0: no sections. The backend writes its choice to
- * factor->section. `ghosts`: planes of other processes below and above the matrix's along an axis
- * (struct gsw_factor). Queueing does not wait for a device. gsw_packed_await() reports wrong
- * values; the factor must not be used before.
+ * format; values it does not read. `sections` are for kinds LOWER and UPPER only; the backend
+ * writes its choice to factor->sections. `ghosts`: planes of other processes below and above the
+ * matrix's along an axis (struct gsw_factor). Queueing does not wait for a device.
+ * gsw_packed_await() reports wrong values; the factor must not be used before.
  */
 gsw_status gsw_packed_open(gsw_context *context, const gsw_matrix *matrix,
-                           const gsw_factor_options *options, int64_t section, gsw_factor **factor);
+                           const gsw_factor_options *options, gsw_sections sections,
+                           gsw_factor **factor);
 gsw_status gsw_packed_open_ghosts(gsw_context *context, const gsw_matrix *matrix,
                                   const gsw_factor_options *options, const int64_t ghosts[2],
                                   int axis, gsw_factor **factor);

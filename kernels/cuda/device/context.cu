@@ -35,18 +35,50 @@ void gsw_cuda_unreserve(gsw_context *context, void *pointer) {
     (void)cudaGetLastError();
 }
 
+gsw_status gsw_cuda_aside(gsw_context *context, gsw_aside step) {
+    gsw_cuda *cuda = gsw_cuda_of(context);
+    cudaError_t error = cudaSuccess;
+    switch (step) {
+    case GSW_ASIDE_BEGIN:
+        error = cudaEventRecord(cuda->marked, cuda->stream);
+        if (error == cudaSuccess)
+            error = cudaStreamWaitEvent(cuda->aside, cuda->marked, 0);
+        if (error == cudaSuccess) {
+            cuda->given = cuda->stream;
+            cuda->stream = cuda->aside;
+        }
+        break;
+    case GSW_ASIDE_END:
+        cuda->stream = cuda->given;
+        break;
+    case GSW_ASIDE_JOIN:
+        error = cudaEventRecord(cuda->marked, cuda->aside);
+        if (error == cudaSuccess)
+            error = cudaStreamWaitEvent(cuda->stream, cuda->marked, 0);
+        break;
+    }
+    return gsw_cuda_check(context, error, "ordering work on two streams");
+}
+
 gsw_status gsw_cuda_allow_shared(gsw_context *context, const void *kernel, const char *what) {
+    gsw_cuda *cuda = gsw_cuda_of(context);
     cudaFuncAttributes attributes;
     int most = 0;
+    for (int i = 0; i < cuda->allowed_count; i++)
+        if (cuda->allowed[i] == kernel)
+            return GSW_SUCCESS;
     GSW_TRY(gsw_cuda_check(context, cudaFuncGetAttributes(&attributes, kernel), what));
-    GSW_TRY(gsw_cuda_check(context,
-                           cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                                  gsw_cuda_of(context)->device),
-                           what));
+    GSW_TRY(gsw_cuda_check(
+        context,
+        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda->device),
+        what));
     most -= static_cast<int>(attributes.sharedSizeBytes);
-    return gsw_cuda_check(
+    GSW_TRY(gsw_cuda_check(
         context, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
-        what);
+        what));
+    if (cuda->allowed_count < GSW_CUDA_ALLOWED)
+        cuda->allowed[cuda->allowed_count++] = kernel;
+    return GSW_SUCCESS;
 }
 
 gsw_status gsw_cuda_enter(gsw_context *context) {

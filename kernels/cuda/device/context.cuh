@@ -11,6 +11,7 @@ extern "C" {
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "contract/multigrid_ops.h"
 }
 
 /* The report of a kernel that cannot finish. The first block that fails writes it, once, into host
@@ -22,6 +23,8 @@ struct gsw_cuda_report {
     int64_t wait_limit_ns; /* TIMEOUT: how long */
 };
 
+enum { GSW_CUDA_ALLOWED = 32 };
+
 enum { GSW_CUDA_LINE, GSW_CUDA_PENCIL, GSW_CUDA_PROCESS };
 
 /* The first compute capabilities with bulk copies to shared memory, and with asynchronous copies of
@@ -31,7 +34,9 @@ constexpr int BULK_COPIES_SINCE = 90, ASYNC_COPIES_SINCE = 80;
 /* context->backend_data of the CUDA backend. */
 struct gsw_cuda {
     int device;
-    cudaStream_t stream;
+    cudaStream_t stream; /* the context's or, between begin and end of work aside, the next one */
+    cudaStream_t aside, given; /* that of work aside, and the context's meanwhile */
+    cudaEvent_t marked;
     int multiprocessors;
     int shared_per_block;          /* most bytes of shared memory that a block may ask for */
     int shared_per_multiprocessor; /* bytes */
@@ -45,6 +50,10 @@ struct gsw_cuda {
     int64_t made_in_steps;   /* factors of slabs; for tests */
 
     cudaMemPool_t pool; /* of what is reserved; NULL: the device has no pools */
+
+    /* Kernels that may have all shared memory already. */
+    const void *allowed[GSW_CUDA_ALLOWED];
+    int allowed_count;
 
     /* Scratch of the direct sweep (line.cu): it grows for a larger grid and never shrinks. */
     void *line_workspace;
@@ -86,15 +95,18 @@ static inline gsw_status gsw_cuda_check_launch(gsw_context *context, const char 
     return gsw_cuda_check(context, cudaGetLastError(), what);
 }
 
+/* A step of work aside (multigrid_ops.h). */
+gsw_status gsw_cuda_aside(gsw_context *context, gsw_aside step);
+
 /* Reserves and releases device memory from the context's pool, in the order of the context's
- * stream, for work on that stream only. Releasing NULL is allowed. Errors: OUT_OF_MEMORY, with
- * `what` in the message. */
+ * stream, for work on that stream and, until a join, aside. Releasing NULL is allowed. Errors:
+ * OUT_OF_MEMORY, with `what` in the message. */
 gsw_status gsw_cuda_reserve(gsw_context *context, size_t bytes, const char *what, void **pointer);
 void gsw_cuda_unreserve(gsw_context *context, void *pointer);
 
 /* Lets a kernel be launched with all of a block's shared memory, from now on. The limit belongs to
  * the process and the device: another thread might launch the same kernel with more than this one
- * does. So all set the same. Takes some microseconds. */
+ * does. So all set the same. Asks the driver once for most kernels. */
 gsw_status gsw_cuda_allow_shared(gsw_context *context, const void *kernel, const char *what);
 
 /* Sets the calling thread's current device to the context's. Every entry of the table begins with

@@ -92,7 +92,7 @@ __device__ __forceinline__ void add_partial(threefold &to, const double *place) 
                       __ldcg(place + 2 * GSW_CUDA_RESTS)});
 }
 
-/* Adds up each of the block's values, in all threads: a tree within each warp, then the warps in
+/* Adds up each of the block's values, in thread 0: a tree within each warp, then the warps in
  * order. A barrier must lie between two calls. */
 template <typename Sum, int count> __device__ void sum_of_block(Sum (&value)[count]) {
     __shared__ Sum of_warp[count][SUM_THREADS / 32];
@@ -104,6 +104,8 @@ template <typename Sum, int count> __device__ void sum_of_block(Sum (&value)[cou
             of_warp[j][threadIdx.x / 32] = value[j];
     }
     __syncthreads();
+    if (threadIdx.x != 0)
+        return;
 #pragma unroll
     for (int j = 0; j < count; j++) {
         value[j] = {};
@@ -113,12 +115,12 @@ template <typename Sum, int count> __device__ void sum_of_block(Sum (&value)[cou
 }
 
 /* Adds up each thread's values over the whole grid, of at most `row` blocks. Returns true in all
- * threads of one block, with the sums; all other blocks have finished their work then. Each block
- * writes its partial sums, fences, and counts itself. The block that counts last fences and reads
- * all partial sums. No block waits for another. */
-template <unsigned given = 0, typename Sum, int count>
+ * threads of one block, and the sums in its thread 0; all other blocks have finished their work
+ * then. Each block writes its partial sums, fences, and counts itself. The block that counts last
+ * fences and reads all partial sums. No block waits for another. */
+template <typename Sum, int count>
 __device__ bool sum_of_grid(const sum_scratch scratch, Sum (&value)[count]) {
-    constexpr unsigned row = given > 0 ? given : sum_blocks_max(count);
+    constexpr unsigned row = sum_blocks_max(count);
     __shared__ bool last;
     sum_of_block(value);
     if (threadIdx.x == 0) {

@@ -24,7 +24,9 @@ int earlier(const void *left, const void *right) {
     const candidate *b = static_cast<const candidate *>(right);
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
-    return (a->k > b->k) - (a->k < b->k);
+    if (a->k != b->k)
+        return a->k < b->k ? -1 : 1;
+    return (a->j > b->j) - (a->j < b->j);
 }
 
 /* Along an axis of the tiles: a pencil's faces are counted in 32 bits. */
@@ -46,43 +48,57 @@ constexpr int64_t HAND_OVER = 10;
 
 /* Neither a part of a grid nor swept in sections. */
 bool is_whole(const gsw_factor *factor) {
-    return factor->section == 0 && !gsw_cuda_is_remote(factor);
+    return !gsw_are_cut(&factor->sections) && !gsw_cuda_is_remote(factor);
 }
+
+/* Copies of at most this many bytes do not wait for the stream, although the memory is pageable. */
+constexpr size_t STAGED_BYTES = 64 * 1024;
 
 gsw_status upload(gsw_context *context, const void *host, size_t bytes, void **device) {
     GSW_TRY(gsw_cuda_reserve(context, bytes, "the table of pencils", device));
-    return gsw_cuda_check(
-        context,
-        cudaMemcpyAsync(*device, host, bytes, cudaMemcpyHostToDevice, gsw_cuda_of(context)->stream),
-        "the table of pencils");
+    for (size_t at = 0; at < bytes; at += STAGED_BYTES) {
+        const size_t some = bytes - at < STAGED_BYTES ? bytes - at : STAGED_BYTES;
+        GSW_TRY(gsw_cuda_check(
+            context,
+            cudaMemcpyAsync(static_cast<char *>(*device) + at, static_cast<const char *>(host) + at,
+                            some, cudaMemcpyHostToDevice, gsw_cuda_of(context)->stream),
+            "the table of pencils"));
+    }
+    return GSW_SUCCESS;
 }
 
-/* Tiles of a part in the order of its sweep, in sections of `of` tiles along z; 0: one section.
- * Both parts have the same sections; the upper part counts them from its last tile. */
-struct sections {
-    const gsw_tiles *tiles;
+/* The tiles of a part along an axis in the order of its sweep, in sections of `of` tiles; 0: one
+ * section. Both parts have the same sections; the upper part counts them from its last tile. */
+struct sectioned_axis {
+    int64_t tiles;
     bool upper;
-    int64_t of; /* tiles of a section */
+    int64_t of;
 
     int64_t number(int64_t k) const {
-        return of == 0 ? 0 : (upper ? tiles->tiles_z - 1 - k : k) / of;
+        return of == 0 ? 0 : (upper ? tiles - 1 - k : k) / of;
     }
     /* The place of tile k in its section. */
     int64_t place(int64_t k) const {
-        const int64_t all = tiles->tiles_z, end = (number(k) + 1) * of;
+        const int64_t end = (number(k) + 1) * of;
         if (of == 0)
             return k;
-        return upper ? k - (end < all ? all - end : 0) : k % of;
+        return upper ? k - (end < tiles ? tiles - end : 0) : k % of;
+    }
+    /* Whether two tiles exist and lie in the same section. */
+    bool joins(int64_t k, int64_t other) const {
+        return k >= 0 && other >= 0 && k < tiles && other < tiles && number(k) == number(other);
     }
 };
 
-/* The ticket of tile (j, k), as a tile of plane `from` needs it; -1: it has none, or is in another
+struct sectioned_tiles {
+    sectioned_axis y, z;
+};
+
+/* The ticket of tile (j, k), as tile (from_j, from_k) needs it; -1: it has none, or is in another
  * section. */
-int32_t ticket_at(const sections &s, const int32_t *ticket, int64_t j, int64_t k, int64_t from) {
-    const gsw_tiles *t = s.tiles;
-    if (j < 0 || k < 0 || j >= t->tiles_y || k >= t->tiles_z || s.number(k) != s.number(from))
-        return -1;
-    return ticket[k * t->tiles_y + j];
+int32_t ticket_at(const sectioned_tiles &s, const int32_t *ticket, int64_t j, int64_t k,
+                  int64_t from_j, int64_t from_k) {
+    return s.y.joins(j, from_j) && s.z.joins(k, from_k) ? ticket[k * s.y.tiles + j] : -1;
 }
 
 /* The place of tile (j, k) among the used ones of its row. */
@@ -167,7 +183,7 @@ int64_t weight_of(gsw_context *context, const gsw_factor *factor, const gsw_pack
 
 /* Lists the used tiles of a part with the time at which they can start. */
 int32_t list_pencils(gsw_context *context, const gsw_factor *factor, const gsw_packed_view *view,
-                     const sections &s, int32_t *ticket, candidate *list) {
+                     const sectioned_tiles &s, int32_t *ticket, candidate *list) {
     const gsw_tiles *t = &view->tiles;
     const int64_t before = gsw_ghost_rows(factor, view, 0);
     const int64_t after = gsw_ghost_rows(factor, view, 1);
@@ -177,11 +193,11 @@ int32_t list_pencils(gsw_context *context, const gsw_factor *factor, const gsw_p
     int32_t count = 0;
     for (int64_t k = 0; k < t->tiles_z; k++) {
         const bool own = k >= before && k < t->tiles_z - after;
-        const int64_t place = s.place(k);
         for (int64_t j = 0; j < t->tiles_y; j++) {
             ticket[k * t->tiles_y + j] = -1;
             if (own && gsw_tile_used(t, (int)view->upper, j, k))
-                list[count++] = {(int32_t)j, (int32_t)k, j * later_y + place * later_z};
+                list[count++] = {(int32_t)j, (int32_t)k,
+                                 s.y.place(j) * later_y + s.z.place(k) * later_z};
         }
     }
     return count;
@@ -193,19 +209,20 @@ int32_t owner_of(const gsw_factor *factor, const gsw_packed_view *view, int64_t 
 }
 
 /* Writes the entry of a pencil to table[its ticket]. */
-void describe_pencil(const gsw_factor *factor, gsw_packed_view *view, const sections &s,
+void describe_pencil(const gsw_factor *factor, gsw_packed_view *view, const sectioned_tiles &s,
                      const int32_t *ticket, const candidate &tile, gsw_pencil *table) {
     const int64_t j = tile.j, k = tile.k;
-    const int32_t own = ticket[k * s.tiles->tiles_y + j];
-    const bool before = owner_of(factor, view, k - 1) == owner_of(factor, view, k);
-    const bool after = owner_of(factor, view, k + 1) == owner_of(factor, view, k);
+    const int32_t own = ticket[k * s.y.tiles + j];
+    const auto near = [&](int64_t dj, int64_t dk) {
+        return owner_of(factor, view, k + dk) == owner_of(factor, view, k)
+                   ? ticket_at(s, ticket, j + dj, k + dk, j, k)
+                   : -1;
+    };
     gsw_pencil *pencil = &table[own];
     *pencil = {tile.j,
                tile.k,
-               {ticket_at(s, ticket, j - 1, k, k), before ? ticket_at(s, ticket, j, k - 1, k) : -1,
-                before ? ticket_at(s, ticket, j - 1, k - 1, k) : -1},
-               {ticket_at(s, ticket, j + 1, k, k), after ? ticket_at(s, ticket, j, k + 1, k) : -1,
-                after ? ticket_at(s, ticket, j + 1, k + 1, k) : -1}};
+               {near(-1, 0), near(0, -1), near(-1, -1)},
+               {near(1, 0), near(0, 1), near(1, 1)}};
     for (int32_t reader : pencil->after) {
         if (reader - own > view->distance)
             view->distance = reader - own;
@@ -287,7 +304,9 @@ gsw_status upload_pencils(gsw_context *context, const gsw_factor *factor, gsw_pa
 gsw_status order_pencils(gsw_context *context, const gsw_factor *factor, gsw_packed_view *view,
                          int32_t *ticket, candidate *list) {
     const gsw_tiles *t = &view->tiles;
-    const sections s = {t, view->upper != 0, factor->section / t->tile_z};
+    const bool upper = view->upper != 0;
+    const sectioned_tiles s = {{t->tiles_y, upper, factor->sections.lines / t->tile_y},
+                               {t->tiles_z, upper, factor->sections.planes / t->tile_z}};
     const int32_t count = list_pencils(context, factor, view, s, ticket, list);
     const int32_t rank = factor->deal ? factor->deal->rank : 0;
     qsort(list, (size_t)count, sizeof *list, earlier);
@@ -445,6 +464,28 @@ void derive_tiles(const gsw_factor *factor, const gsw_stencil *stencil, gsw_tile
         gsw_tiles_derive(tiles, &factor->grid, stencil, 1);
 }
 
+/* Tiles that a requested extent takes up; 0: all `tiles`, or none is requested. */
+int64_t whole_tiles(int64_t requested, int64_t of_tile, int64_t tiles) {
+    const int64_t some = gsw_ceil_div(requested, of_tile);
+    return some < tiles ? some : 0;
+}
+
+/* Sections consist of whole tiles. The kernels that multiply by couplings between sections have
+ * rows of 32 bits. Where the grid has no lines along x, or a single plane, the tiles' axes are
+ * others than the grid's. */
+void cut_sections(gsw_factor *factor, const gsw_tiles &tiles) {
+    gsw_sections *s = &factor->sections;
+    const gsw_grid *g = &factor->grid;
+    const bool cut = factor->points <= SECTION_POINTS;
+    const bool same_axes =
+        g->nx > 1 && tiles.stride[1] == g->nx && (g->nz == 1 || tiles.stride[2] == g->nx * g->ny);
+    s->planes = cut ? tiles.tile_z * whole_tiles(s->planes, tiles.tile_z, tiles.tiles_z) : 0;
+    s->lines = cut && same_axes && tiles.shear <= 1
+                   ? tiles.tile_y * whole_tiles(s->lines, tiles.tile_y, tiles.tiles_y)
+                   : 0;
+    s->shear = tiles.shear;
+}
+
 gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
     gsw_packed *packed = factor->packed;
     const gsw_stencil stencil =
@@ -461,11 +502,7 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
     tiles = packed->view[0].tiles;
     if (!is_whole(factor))
         GSW_TRY(check_ghosts(context, factor, tiles));
-    /* Sections consist of whole tiles. The kernels that multiply by couplings between sections have
-     * rows of 32 bits. */
-    const int64_t of_section = gsw_ceil_div(factor->section, tiles.tile_z);
-    const bool cut = of_section < tiles.tiles_z && factor->points <= SECTION_POINTS;
-    factor->section = cut ? of_section * tiles.tile_z : 0;
+    cut_sections(factor, tiles);
     if (tiles.tiles_y * tiles.tiles_z > INT32_MAX / 4)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the grid has too many lines for CUDA");
     if (gsw_eliminates(factor->options.kind))

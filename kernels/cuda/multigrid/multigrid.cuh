@@ -37,7 +37,7 @@ gsw_status gsw_cuda_inject(gsw_context *context, const gsw_transfer *transfer,
                            const gsw_matrix *matrix, double *const *coarse);
 
 gsw_status gsw_cuda_restrict_rest(gsw_context *context, const gsw_transfer *transfer,
-                                  const gsw_matrix *matrix, gsw_dtype type, int64_t section,
+                                  const gsw_matrix *matrix, gsw_dtype type, gsw_sections sections,
                                   void *const *weights, const void *x, void *work, void *to);
 gsw_status gsw_cuda_restrict_residual(gsw_context *context, const gsw_transfer *transfer,
                                       const gsw_matrix *matrix, gsw_dtype type,
@@ -55,7 +55,7 @@ gsw_status gsw_cuda_widen(gsw_context *context, int64_t n, const float *from, co
 gsw_status gsw_cuda_combine(gsw_context *context, gsw_dtype type, int64_t n, double a,
                             const void *x, double b, void *y);
 
-int gsw_cuda_prefers_colors(const gsw_grid *grid, int64_t section);
+int gsw_cuda_prefers_colors(const gsw_grid *grid, gsw_sections sections);
 gsw_status gsw_cuda_color_sweep(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                                 int down, int zero, const void *b, void *x);
 

@@ -117,10 +117,11 @@ constexpr double WORTH_IT = 2.5;
 
 } // namespace
 
-int gsw_cuda_prefers_colors(const gsw_grid *grid, int64_t section) {
+int gsw_cuda_prefers_colors(const gsw_grid *grid, gsw_sections sections) {
     const double nx = (double)grid->nx, ny = (double)grid->ny, nz = (double)grid->nz;
-    const double planes = section > 0 && section < grid->nz ? (double)section : nz;
-    return CHAIN_STEP * (nx + 2 * ny + 4 * planes) >
+    const double planes = sections.planes > 0 ? fmin((double)sections.planes, nz) : nz;
+    const double lines = sections.lines > 0 ? fmin((double)sections.lines, ny) : ny;
+    return CHAIN_STEP * (nx + 2 * lines + 4 * planes) >
            WORTH_IT * (COLORS_AT_LEAST + COLORS_POINT * nx * ny * nz);
 }
 

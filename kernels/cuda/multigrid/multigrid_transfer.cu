@@ -235,9 +235,9 @@ gsw_status gsw_cuda_restrict_residual(gsw_context *context, const gsw_transfer *
 }
 
 gsw_status gsw_cuda_restrict_rest(gsw_context *context, const gsw_transfer *transfer,
-                                  const gsw_matrix *matrix, gsw_dtype type, int64_t section,
+                                  const gsw_matrix *matrix, gsw_dtype type, gsw_sections sections,
                                   void *const *weights, const void *x, void *work, void *to) {
-    GSW_TRY(gsw_cuda_sweep_rest(context, matrix, type, 0, section, nullptr, x, work));
+    GSW_TRY(gsw_cuda_sweep_rest(context, matrix, type, 0, sections, nullptr, x, work));
     return restrict_scaled(context, transfer, type, weights, -1, work, to);
 }
 

@@ -23,13 +23,19 @@ __host__ __device__ constexpr uint32_t needs(int32_t d) {
 /* Of a term that fills up a batch, or has no array. */
 constexpr uint32_t NOTHING_HAS = 1u << 15;
 
-/* Of a term that is needed only where a section of planes begins, or ends, along z. */
-constexpr uint32_t AT_BEGIN = 1u << 12, AT_END = 1u << 13;
+/* The bits above are these. */
+constexpr uint32_t LACKS = 0xffff;
 
-/* Which of these two a plane lacks. The last section may be a thinner one. */
-__host__ __device__ constexpr uint32_t lacks_edge(uint32_t z, uint32_t section, uint32_t planes) {
-    return (z % section != 0 ? AT_BEGIN : 0u) |
-           ((z + 1) % section != 0 && z + 1 != planes ? AT_END : 0u);
+/* Edges of a section that a point lies at: the one behind it along z, as a sweep goes, the one
+ * behind it along y + shear z, and that one or a line from it; and a bit that all points have. A
+ * term of sections has the edges that make it one: it counts at any of them. */
+constexpr uint32_t EDGE_PLANE = 1u << 16, EDGE_LINE = 1u << 17, EDGE_LINES = 1u << 18,
+                   EDGE_ALWAYS = 1u << 19;
+
+/* The edges across which an offset leads backwards, that far along z and along y + shear z. */
+__host__ __device__ constexpr uint32_t crosses(int32_t planes, int32_t lines) {
+    return (planes > 0 ? EDGE_PLANE : 0u) | (lines == 1 ? EDGE_LINE : 0u) |
+           (lines == 2 ? EDGE_LINES : 0u);
 }
 
 /* All bits of a point: of x, y and z, and the one that no point has. */

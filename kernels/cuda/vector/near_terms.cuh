@@ -67,13 +67,20 @@ stencil_terms<Coefficient> gather_terms(const gsw_matrix *matrix, int64_t below 
 /* The same for stencils that reach two points or less along each axis, as all named ones do, and
  * for grids of at most NEAR_POINTS points. A term then takes few instructions, and the speed of
  * memory is the limit. Terms come in batches, whose loads are under way together. */
-enum { BATCH = 7, SMALL_BATCH = 4, NEAR_TERMS = (GSW_STENCIL_MAX + BATCH - 1) / BATCH * BATCH };
+enum {
+    BATCH = 7,
+    SMALL_BATCH = 4,
+    EDGE_BATCH = 5,
+    NEAR_TERMS = (GSW_STENCIL_MAX + BATCH - 1) / BATCH * BATCH
+};
 constexpr int64_t NEAR_POINTS = int64_t{1} << 30; /* rows, and steps over the grid, in 32 bits */
 
 template <typename Coefficient> struct near_terms {
     uint32_t nx, ny, nz, below, points; /* as stencil_terms has them */
     uint32_t step_y, step_z;            /* of the arrays, as stencil_terms has them */
-    uint32_t section, planes;           /* planes of a section, and of all points */
+    uint32_t section_z, section_y;      /* extents of a section, along z and y + shear z */
+    uint32_t shear, planes;             /* and planes of all points */
+    int32_t down;                       /* the sweep goes backwards */
     int32_t batches;                    /* of terms for all points, */
     int32_t edge_batches; /* and, after them, of those for the edges of sections only */
     int32_t distance[NEAR_TERMS];
@@ -91,21 +98,20 @@ template <typename Coefficient> bool all_near(const stencil_terms<Coefficient> &
     return near;
 }
 
-/* Adds the terms as batches from `first` on; each term needs those bits, too. Returns the number of
- * batches. */
-template <int batch, typename Coefficient>
-int32_t add_batches(const stencil_terms<Coefficient> &terms, int32_t first, uint32_t needed,
-                    near_terms<Coefficient> *near) {
-    const int32_t batches = (terms.count + batch - 1) / batch;
-    for (int32_t e = 0; e < batches * batch; e++) {
+/* Puts the terms at places from `first` on, and fills these up to a multiple of `batch`; edges_of
+ * gives the edges of a term. Returns the number of places. */
+template <int batch, typename Coefficient, typename Edges>
+int32_t add_terms(const stencil_terms<Coefficient> &terms, int32_t first, Edges edges_of,
+                  near_terms<Coefficient> *near) {
+    const int32_t end = (first + terms.count + batch - 1) / batch * batch;
+    for (int32_t to = first, e = 0; to < end; to++, e++) {
         const bool some = e < terms.count;
-        const int32_t to = first * batch + e;
         near->distance[to] = some ? static_cast<int32_t>(terms.distance[e]) : 0;
         near->needed[to] =
-            some ? all_needs(terms.dx[e], terms.dy[e], terms.dz[e]) | needed : NOTHING_HAS;
+            some ? all_needs(terms.dx[e], terms.dy[e], terms.dz[e]) | edges_of(e) : NOTHING_HAS;
         near->values[to] = some ? terms.values[e] : nullptr;
     }
-    return batches;
+    return end;
 }
 
 template <int batch, typename Coefficient>
@@ -118,8 +124,29 @@ near_terms<Coefficient> narrow_terms(const stencil_terms<Coefficient> &terms) {
     near.points = static_cast<uint32_t>(terms.points);
     near.step_y = static_cast<uint32_t>(terms.steps.y);
     near.step_z = static_cast<uint32_t>(terms.steps.z);
-    near.batches = add_batches<batch>(terms, 0, 0, &near);
+    const auto everywhere = [](int32_t) { return EDGE_ALWAYS; };
+    near.batches = add_terms<batch>(terms, 0, everywhere, &near) / batch;
     return near;
+}
+
+/* The edges that a point lies at. */
+template <typename Coefficient>
+__device__ __forceinline__ uint32_t edges_at(const near_terms<Coefficient> &terms, uint32_t y,
+                                             uint32_t z) {
+    uint32_t plane = z % terms.section_z, line = (y + terms.shear * z) % terms.section_y;
+    if (terms.down) { /* the last section may be a thinner one */
+        plane = min(terms.section_z - 1 - plane, terms.planes - 1 - z);
+        line = terms.section_y - 1 - line;
+    }
+    return EDGE_ALWAYS | (plane == 0 ? EDGE_PLANE : 0u) | (line < 1 ? EDGE_LINE : 0u) |
+           (line < 2 ? EDGE_LINES : 0u);
+}
+
+/* Whether a term counts for a point that lacks neighbours and lies at edges. */
+template <bool sections>
+__device__ __forceinline__ bool has_term(uint32_t lacked, uint32_t needed) {
+    const uint32_t both = lacked & needed;
+    return sections ? (both & LACKS) == 0 && both != 0 : both == 0;
 }
 
 /* Adds, or subtracts, the products of a row. */
@@ -158,16 +185,16 @@ __device__ __forceinline__ void near_row(const near_terms<Coefficient> &terms, u
     uint32_t lacked = all_lacks(px, py, pz + terms.below, terms.nx, terms.ny, terms.nz);
     int32_t batches = terms.batches;
     if (sections) {
-        const uint32_t edge = lacks_edge(pz, terms.section, terms.planes);
-        lacked |= edge;
-        batches += edge == (AT_BEGIN | AT_END) ? 0 : terms.edge_batches;
+        const uint32_t edges = edges_at(terms, py, pz);
+        lacked |= edges;
+        batches += edges == EDGE_ALWAYS ? 0 : terms.edge_batches;
     }
     for (int32_t first = 0; first < batches * batch; first += batch) {
         Value a[batch] = {}, neighbour[batch][count] = {};
 #pragma unroll
         for (int k = 0; k < batch; k++) {
             const int32_t e = first + k;
-            if ((lacked & terms.needed[e]) == 0) {
+            if (has_term<sections>(lacked, terms.needed[e])) {
                 a[k] = static_cast<Value>(terms.values[e][at]);
 #pragma unroll
                 for (int j = 0; j < count; j++)
@@ -177,7 +204,7 @@ __device__ __forceinline__ void near_row(const near_terms<Coefficient> &terms, u
         }
 #pragma unroll
         for (int k = 0; k < batch; k++)
-            if ((lacked & terms.needed[first + k]) == 0)
+            if (has_term<sections>(lacked, terms.needed[first + k]))
 #pragma unroll
                 for (int j = 0; j < count; j++)
                     sum[j].take(a[k], neighbour[k][j],
@@ -268,44 +295,61 @@ __device__ __forceinline__ void any_row(const near_terms<Coefficient> &terms, in
 }
 
 /* A matrix with only those arrays that lie before the diagonal (side < 0) or after it: all of them,
- * or those that lead to another plane. */
+ * or those that can lead to another section. */
 struct part_of_matrix {
     gsw_matrix matrix;
     const void *values[GSW_STENCIL_MAX];
 
-    part_of_matrix(const gsw_matrix *whole, int side, bool other_planes)
+    part_of_matrix(const gsw_matrix *whole, int side, const gsw_sections *sections = nullptr)
         : matrix(*whole), values() {
         for (int32_t e = 0; e < whole->stencil.count; e++) {
+            const gsw_offset o = whole->stencil.offsets[e];
             const bool wanted = side < 0 ? e < whole->stencil.center : e > whole->stencil.center;
-            const bool there = !other_planes || whole->stencil.offsets[e].dz != 0;
-            values[e] = wanted && there ? whole->array.values[e] : nullptr;
+            const bool leads = !sections || (sections->planes > 0 && o.dz != 0) ||
+                               (sections->lines > 0 && o.dy + sections->shear * o.dz != 0);
+            values[e] = wanted && leads ? whole->array.values[e] : nullptr;
         }
         matrix.array.values = values;
     }
 };
 
 /* The part of a matrix that a sweep of sections leaves (multigrid_ops.h). All of its terms are
- * near: those ahead of the sweep, and at the edges of sections those behind it, in the section
+ * near: those ahead of the sweep, and at the edges of sections those behind it, in the sections
  * before. */
 template <typename Coefficient> struct rest_of_sections {
     stencil_terms<Coefficient> ahead, behind;
-    uint32_t section, planes, edge;
+    gsw_sections sections;
+    uint32_t planes;
+    int down;
 
-    rest_of_sections(const gsw_matrix *matrix, int down, int64_t sections, int64_t below = 0,
-                     int64_t above = 0)
-        : section(static_cast<uint32_t>(sections)), planes(static_cast<uint32_t>(matrix->grid.nz)),
-          edge(down ? AT_END : AT_BEGIN) {
-        const part_of_matrix first(matrix, down ? -1 : 1, false),
-            second(matrix, down ? 1 : -1, true);
+    rest_of_sections(const gsw_matrix *matrix, int down, const gsw_sections &sections,
+                     int64_t below = 0, int64_t above = 0)
+        : sections(sections), planes(static_cast<uint32_t>(matrix->grid.nz)), down(down) {
+        const part_of_matrix first(matrix, down ? -1 : 1), second(matrix, down ? 1 : -1, &sections);
         ahead = gather_terms<Coefficient>(&first.matrix, below, above);
         behind = gather_terms<Coefficient>(&second.matrix, below, above);
     }
 
+    /* The edges across which a term behind the sweep leads. */
+    uint32_t edges_of(int32_t e) const {
+        const int32_t back = down ? 1 : -1, lines = behind.dy[e] + sections.shear * behind.dz[e];
+        return crosses(sections.planes > 0 ? back * behind.dz[e] : 0,
+                       sections.lines > 0 ? back * lines : 0);
+    }
+
     template <int batch> near_terms<Coefficient> terms() const {
+        constexpr uint32_t uncut = UINT32_MAX / 2;
         near_terms<Coefficient> near = narrow_terms<batch>(ahead);
-        near.section = section;
+        near.section_z = sections.planes > 0 ? static_cast<uint32_t>(sections.planes) : uncut;
+        near.section_y = sections.lines > 0 ? static_cast<uint32_t>(sections.lines) : uncut;
+        near.shear = static_cast<uint32_t>(sections.shear);
         near.planes = planes;
-        near.edge_batches = add_batches<batch>(behind, near.batches, edge, &near);
+        near.down = down;
+        const bool together = ahead.count + behind.count <= batch;
+        const int32_t first = together ? ahead.count : near.batches * batch;
+        const int32_t end = add_terms<batch>(
+            behind, first, [&](int32_t e) { return edges_of(e); }, &near);
+        near.edge_batches = end / batch - near.batches;
         return near;
     }
 };

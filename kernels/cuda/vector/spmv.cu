@@ -248,7 +248,7 @@ __global__ void __launch_bounds__(POINTS)
             add_product(sum[j], x[j * stride + row], own[j].value);
         }
     }
-    if (sum_of_grid<sum_blocks_max(1)>(scratch, sum) && threadIdx.x == 0)
+    if (sum_of_grid(scratch, sum) && threadIdx.x == 0)
         for (int j = 0; j < count; j++)
             if (states.of[j]->ended == GSW_END_NOT)
                 gsw_krylov_end_pass(states.of[j], pass, &sum[j], 1);
@@ -276,10 +276,9 @@ __global__ void __launch_bounds__(POINTS)
             sums[k] = sum[k];
 }
 
-/* As many blocks as allowed: long-running blocks would delay the start of the next kernel's blocks.
- */
-unsigned blocks_of_sums(int64_t points, int sums) {
-    const unsigned blocks = blocks_for(points, POINTS), most = sum_blocks_max(sums);
+/* Few blocks: each adds up its threads' sums, which takes as long as several rows. */
+unsigned blocks_of_sums(int64_t points) {
+    const unsigned blocks = blocks_for(points, POINTS), most = GSW_CUDA_PARTIALS;
     return blocks < most ? blocks : most;
 }
 
@@ -318,15 +317,16 @@ cudaError_t launch_terms(const gsw_cuda *cuda, const stencil_terms<Coefficient> 
 }
 
 /* y = b - N x, or N x where `negative` is false. A batch that the terms do not fill costs time:
- * with batches of seven three terms take 1.4 times as long. */
+ * with batches of seven three terms take 1.4 times as long. A star's terms, with those of edges,
+ * are one batch. */
 template <typename Value, typename Coefficient>
 cudaError_t launch_sections(const gsw_cuda *cuda, const rest_of_sections<Coefficient> &rest,
                             bool negative, const void *b, const void *x, void *y) {
-    const bool small = rest.ahead.count <= SMALL_BATCH && rest.behind.count <= SMALL_BATCH;
+    const bool small = rest.ahead.count + rest.behind.count <= EDGE_BATCH;
     const near_terms<Coefficient> terms =
-        small ? rest.template terms<SMALL_BATCH>() : rest.template terms<BATCH>();
-    const auto kernel = small ? negative ? near_rows<Value, Coefficient, true, SMALL_BATCH, true>
-                                         : near_rows<Value, Coefficient, false, SMALL_BATCH, true>
+        small ? rest.template terms<EDGE_BATCH>() : rest.template terms<BATCH>();
+    const auto kernel = small ? negative ? near_rows<Value, Coefficient, true, EDGE_BATCH, true>
+                                         : near_rows<Value, Coefficient, false, EDGE_BATCH, true>
                         : negative ? near_rows<Value, Coefficient, true, BATCH, true>
                                    : near_rows<Value, Coefficient, false, BATCH, true>;
     return launch_kernel(cuda, kernel, blocks_for(terms.points, POINTS), POINTS, 0, terms,
@@ -335,9 +335,9 @@ cudaError_t launch_sections(const gsw_cuda *cuda, const rest_of_sections<Coeffic
 }
 
 template <typename Value>
-cudaError_t launch_rest(const gsw_cuda *cuda, const gsw_matrix *matrix, int down, int64_t section,
-                        const void *b, const void *x, void *y) {
-    return launch_sections<Value>(cuda, rest_of_sections<Value>(matrix, down, section), b != NULL,
+cudaError_t launch_rest(const gsw_cuda *cuda, const gsw_matrix *matrix, int down,
+                        const gsw_sections &sections, const void *b, const void *x, void *y) {
+    return launch_sections<Value>(cuda, rest_of_sections<Value>(matrix, down, sections), b != NULL,
                                   b, x, y);
 }
 
@@ -349,14 +349,16 @@ cudaError_t launch_slab_rest(const gsw_cuda *cuda, const gsw_slab_rest *job) {
                                    gather_terms<Coefficient>(job->matrix, job->below, job->above),
                                    true, job->b, job->x, job->y);
     if (job->planes == 0) {
-        const part_of_matrix ahead(job->matrix, down ? -1 : 1, false);
+        const part_of_matrix ahead(job->matrix, down ? -1 : 1);
         return launch_terms<Value>(cuda,
                                    gather_terms<Coefficient>(&ahead.matrix, job->below, job->above),
                                    true, job->b, job->x, job->y);
     }
-    return launch_sections<Value>(
-        cuda, rest_of_sections<Coefficient>(job->matrix, down, job->planes, job->below, job->above),
-        true, job->b, job->x, job->y);
+    return launch_sections<Value>(cuda,
+                                  rest_of_sections<Coefficient>(job->matrix, down,
+                                                                {job->planes, 0, 0}, job->below,
+                                                                job->above),
+                                  true, job->b, job->x, job->y);
 }
 
 /* Whether one kernel can compute all of it; *error is that of its launch. */
@@ -367,8 +369,8 @@ bool launched_judge(gsw_context *context, const gsw_matrix *matrix, const double
     if (!all_near(terms))
         return false;
     *error = launch_kernel(gsw_cuda_of(context), near_rows_judge<Coefficient>,
-                           blocks_of_sums(terms.points, 3), POINTS, 0, narrow_terms<BATCH>(terms),
-                           b, x, r, scratch_of(context), sums);
+                           blocks_of_sums(terms.points), POINTS, 0, narrow_terms<BATCH>(terms), b,
+                           x, r, scratch_of(context), sums);
     return true;
 }
 
@@ -425,7 +427,7 @@ bool launched_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass
         for (int j = 0; j < n.value; j++)
             own.of[j] = states[first + j];
         return launch_kernel(gsw_cuda_of(context), near_rows_pass<Coefficient, n.value>,
-                             blocks_of_sums(terms.points, 1), POINTS, 0, near, x + first * stride,
+                             blocks_of_sums(terms.points), POINTS, 0, near, x + first * stride,
                              y + first * stride, stride, pass, own, scratch_of(context));
     });
     return true;
@@ -511,16 +513,17 @@ gsw_status gsw_cuda_multiply_pass(gsw_context *context, const gsw_matrix *matrix
 }
 
 gsw_status gsw_cuda_sweep_rest(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                               int down, int64_t section, const void *b, const void *x, void *y) {
+                               int down, gsw_sections sections, const void *b, const void *x,
+                               void *y) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
-    if (section == 0) {
-        const part_of_matrix ahead(matrix, down ? -1 : 1, false);
+    if (!gsw_are_cut(&sections)) {
+        const part_of_matrix ahead(matrix, down ? -1 : 1);
         return gsw_cuda_spmv(context, &ahead.matrix, type, b, x, y);
     }
     return gsw_cuda_check(context,
                           type == GSW_F64
-                              ? launch_rest<double>(cuda, matrix, down, section, b, x, y)
-                              : launch_rest<float>(cuda, matrix, down, section, b, x, y),
+                              ? launch_rest<double>(cuda, matrix, down, sections, b, x, y)
+                              : launch_rest<float>(cuda, matrix, down, sections, b, x, y),
                           "what a sweep leaves of a matrix");
 }
 

@@ -7,7 +7,8 @@
 gsw_status gsw_cuda_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
                          const void *b, const void *x, void *y);
 gsw_status gsw_cuda_sweep_rest(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                               int down, int64_t section, const void *b, const void *x, void *y);
+                               int down, gsw_sections sections, const void *b, const void *x,
+                               void *y);
 gsw_status gsw_cuda_slab_rest(gsw_context *context, const gsw_slab_rest *job);
 gsw_status gsw_cuda_multiply(gsw_context *context, const gsw_matrix *matrix, int count,
                              const double *x, double *y, int64_t stride);
