@@ -165,6 +165,35 @@ TEST(no_diagonal) {
     ck_assert_str_eq(r.method, "gmres");
 }
 
+/* Then a solve that gains too little is given up, with the cause. */
+TEST(no_diagonal_and_no_hope) {
+    static const gsw_offset o[] = {{0, 0, 0},  {1, 0, 0}, {-1, 0, 0}, {0, 1, 0},
+                                   {0, -1, 0}, {0, 0, 1}, {0, 0, -1}};
+    static const double v[] = {0, -1, -1, -1, -1, -1, -1};
+    oracle_matrix *c = make_constant((gsw_grid){32, 32, 32}, o, v, 7);
+    const gsw_solver_report r = solve(&c->view, NULL, GSW_ERROR_NOT_CONVERGED);
+    ck_assert_str_eq(r.precond, "none");
+    ck_assert_int_le(r.iterations, 3000);
+    ck_assert_msg(strncmp(r.message, "no preconditioner: ", 19) == 0 &&
+                      strstr(r.message, "gmres gains too little") != NULL,
+                  "%s", r.message);
+}
+
+/* The message names the first row that is not finite. */
+TEST(rows_that_are_not_finite) {
+    const hard_matrix given = {.grid = {9, 8, 7}, .z = 1, .shift = 0.01};
+    static const double bad[] = {(double)NAN, (double)INFINITY};
+    for (int i = 0; i < 2; i++)
+        for (int e = 0; e < 7; e += 3) {
+            hard_arrays a = hard_arrays_of(&given);
+            a.values[e][200] = bad[i];
+            const gsw_solver_report r = solve(&a.view, NULL, GSW_ERROR_NON_FINITE);
+            ck_assert_int_eq(r.status, GSW_ERROR_NON_FINITE);
+            ck_assert_msg(strstr(r.message, "the matrix is not finite: row 200 (") == r.message,
+                          "%s", r.message);
+        }
+}
+
 /* New values keep the choice, and give the bits of a new solver. */
 TEST(updates) {
     const hard_matrix first = {.grid = {20, 19, 18}, .z = 1, .shift = 0.01},
@@ -412,7 +441,7 @@ int main(void) {
     Suite *suite = suite_create("solver");
     TCase *tc = context_case(suite, "solver", 120);
     TESTS(tc, chooses_by_itself, takes_what_is_named, biharmonic, limits_of_fp64, strong_convection,
-          indefinite, periodic, no_diagonal, updates, fixed_points, null_spaces, rows_of_zeros,
-          bad_arguments_are_refused);
+          indefinite, periodic, no_diagonal, no_diagonal_and_no_hope, rows_that_are_not_finite,
+          updates, fixed_points, null_spaces, rows_of_zeros, bad_arguments_are_refused);
     return backend_run_suite(suite);
 }

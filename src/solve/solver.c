@@ -364,28 +364,49 @@ static gsw_status go_on(gsw_solver *s, gsw_status status, const gsw_krylov_resul
     return begin_at_zero(s, x);
 }
 
-/* Adds to the message which value of b is not finite, if one is: the squares may have overflowed.
- */
-static gsw_status name_bad_value(gsw_solver *s, int64_t n, const double *b) {
+/* Makes the message "<about>: row <row> <has> <value>" for the first value that is not finite, if
+ * one is: squares may have overflowed. *found: whether one is. */
+static gsw_status name_bad_value(gsw_solver *s, int64_t n, const double *values, const char *about,
+                                 const char *has, int *found) {
     enum { PART = 4096 };
     double part[PART];
-    char row[GSW_ROW_TEXT], *message = s->report.message;
+    char row[GSW_ROW_TEXT];
+    *found = 0;
     for (int64_t first = 0; first < n; first += PART) {
         const int64_t count = n - first < PART ? n - first : PART;
-        GSW_TRY(s->context->ops->memory->download(s->context, part, b + first,
+        GSW_TRY(s->context->ops->memory->download(s->context, part, values + first,
                                                   (size_t)count * sizeof *part));
         for (int64_t i = 0; i < count; i++) {
             if (isfinite(part[i]))
                 continue;
-            const size_t end = strlen(message);
             gsw_row_text(s->context, gsw_matrix_row_base(&s->matrix), &s->matrix.grid, first + i,
                          row);
-            (void)snprintf(message + end, sizeof s->report.message - end, ": row %s has %g", row,
-                           part[i]);
+            (void)snprintf(s->report.message, sizeof s->report.message, "%s: row %s %s %g", about,
+                           row, has, part[i]);
+            *found = 1;
             return GSW_SUCCESS;
         }
     }
     return GSW_SUCCESS;
+}
+
+/* After an attempt without a finite residual: whether the matrix is finite, by the sums of its
+ * rows. */
+static gsw_status look_at_matrix(gsw_solver *s) {
+    gsw_context *context = s->context;
+    const int64_t n = gsw_matrix_own_points(&s->matrix);
+    double *ones = NULL, *sums = NULL;
+    gsw_status status;
+    GSW_TRY_GOTO(gsw_reserve_vector(context, n, &ones), cleanup);
+    GSW_TRY_GOTO(gsw_reserve_vector(context, n, &sums), cleanup);
+    GSW_TRY_GOTO(context->ops->vector->fill(context, n, 1, ones), cleanup);
+    GSW_TRY_GOTO(gsw_operator_apply(context, s->op, ones, sums), cleanup);
+    status =
+        name_bad_value(s, n, sums, "the matrix is not finite", "adds up to", &s->matrix_is_bad);
+cleanup:
+    gsw_unreserve(context, sums);
+    gsw_unreserve(context, ones);
+    return status;
 }
 
 /* After an attempt that has found b or x not finite: whether b is. */
@@ -394,6 +415,7 @@ static gsw_status look_at_b(gsw_solver *s, const double *b) {
     const gsw_masked *masked = &s->op->masked;
     const int64_t n = gsw_matrix_own_points(&s->matrix);
     double square = 0, *active_b = NULL;
+    int named;
     gsw_status status = GSW_SUCCESS;
     if (masked->active != NULL) {
         GSW_TRY(gsw_reserve_vector(context, n, &active_b));
@@ -404,22 +426,34 @@ static gsw_status look_at_b(gsw_solver *s, const double *b) {
                          active_b != NULL ? active_b : b, &square);
     s->b_is_bad = !isfinite(square);
     if (status == GSW_SUCCESS && s->b_is_bad && s->matrix.partition == NULL)
-        status = name_bad_value(s, n, active_b != NULL ? active_b : b);
+        status = name_bad_value(s, n, active_b != NULL ? active_b : b,
+                                "the norm of b is not finite", "has", &named);
     gsw_unreserve(context, active_b);
     return status;
+}
+
+/* An attempt was stopped as slow, and nothing follows. */
+static gsw_status say_nothing_is_left(gsw_solver *s) {
+    gsw_solver_report *report = &s->report;
+    const char *why = s->precond == GSW_PRECOND_NONE ? s->choice.text : "nothing else is left";
+    (void)snprintf(report->message, sizeof report->message,
+                   "%s; %s gains too little: it leaves %.2g of b after %lld iterations",
+                   why, gsw_method_name(s->method), report->residual,
+                   (long long)report->iterations);
+    return GSW_ERROR_NOT_CONVERGED;
 }
 
 /* All attempts of a solve. Errors do not reach the log before the last one. */
 static gsw_status attempt_all(gsw_solver *s, const void *b, void *x) {
     gsw_context *context = s->context;
-    s->b_is_bad = 0;
+    s->b_is_bad = s->matrix_is_bad = 0;
     for (;;) {
         gsw_krylov_options options;
         gsw_krylov_result result = {.size = sizeof result};
         int more = 0;
         gsw_attempt_begin(s, &options);
         const gsw_quiet quiet = gsw_quiet_begin(context);
-        const gsw_status status =
+        gsw_status status =
             gsw_krylov(context, s->method, s->op, s->candidate.inner, &options, b, x, &result);
         gsw_quiet_end(context, &quiet, 0);
         take_result(s, status, &result);
@@ -427,7 +461,14 @@ static gsw_status attempt_all(gsw_solver *s, const void *b, void *x) {
             return GSW_SUCCESS;
         if (status == GSW_ERROR_NON_FINITE && result.iterations == 0)
             GSW_TRY(look_at_b(s, b));
+        if (gsw_krylov_ended(status) && !isfinite(result.residual) && !s->b_is_bad &&
+            s->matrix.partition == NULL)
+            GSW_TRY(look_at_matrix(s));
+        if (s->matrix_is_bad)
+            s->report.status = status = GSW_ERROR_NON_FINITE;
         GSW_TRY(go_on(s, status, &result, x, &more));
+        if (!more && s->watch.slow)
+            s->report.status = status = say_nothing_is_left(s);
         if (!more)
             return gsw_fail(context, status, "%s", s->report.message);
     }

@@ -20,6 +20,8 @@
 #define FACTOR_MOST 60.0
 /* An iteration with Jacobi, in products with a factor. */
 #define JACOBI_PRICE 0.4
+/* GMRES without a preconditioner, where there is none: its projections are right by then. */
+#define UNAIDED_LOOK 300
 /* Iterations that no attempt has. */
 #define HOPELESS 1e4
 /* A residual is at most so many times its rounding errors where nothing else is wrong. */
@@ -132,8 +134,20 @@ static double least_left(const gsw_solver *s) {
     return least;
 }
 
+/* Whether no preconditioner can be made. */
+static int is_unaided(const gsw_solver *s) {
+    return s->wanted.precond == GSW_PRECOND_AUTO && s->first_precond == GSW_PRECOND_NONE;
+}
+
 static int is_slow(gsw_watch *w, int64_t iteration) {
     gsw_solver *s = w->solver;
+    if (is_unaided(s)) {
+        if (iteration == 0 || iteration % UNAIDED_LOOK != 0)
+            return 0;
+        const double left = projected(w, UNAIDED_LOOK);
+        w->before = w->best;
+        return isinf(left);
+    }
     const double other = least_left(s);
     const gsw_reason reason = s->choice.reason;
     /* Cycles were tried before Jacobi was taken. */
@@ -221,11 +235,11 @@ void gsw_attempt_begin(gsw_solver *s, gsw_krylov_options *options) {
         options->nullspace = GSW_NULLSPACE_CONSTANT;
     if (limit > 0)
         options->max_iterations = limit - done;
-    s->watch =
-        (gsw_watch){.solver = s,
-                    .offset = done,
-                    .watching = !is_singular(s) && s->report.attempts < ATTEMPTS_MOST &&
-                                (next_precond(s) != GSW_PRECOND_AUTO || isfinite(least_left(s)))};
+    s->watch = (gsw_watch){.solver = s,
+                           .offset = done,
+                           .watching = !is_singular(s) && s->report.attempts < ATTEMPTS_MOST &&
+                                       (is_unaided(s) || next_precond(s) != GSW_PRECOND_AUTO ||
+                                        isfinite(least_left(s)))};
     s->tried.methods[s->precond] |= bit(s->method);
     options->monitor = watch;
     options->monitor_user = &s->watch;
@@ -282,7 +296,8 @@ int gsw_attempt_next(gsw_solver *s, gsw_status status, const gsw_krylov_result *
     const int slow = status == GSW_ERROR_STOPPED && s->watch.slow;
     const int bad_b = status == GSW_ERROR_NON_FINITE && result->iterations == 0 && s->b_is_bad;
     const int64_t limit = s->krylov.max_iterations;
-    if ((!failed && !slow) || bad_b || is_singular(s) || is_limited(s, status, result) ||
+    if ((!failed && !slow) || bad_b || s->matrix_is_bad || (slow && is_unaided(s)) ||
+        is_singular(s) || is_limited(s, status, result) ||
         (limit > 0 && s->report.iterations >= limit))
         return 0;
     if (slow && !s->tried.patient)

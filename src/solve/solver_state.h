@@ -71,7 +71,8 @@ struct gsw_solver {
     gsw_precond first_precond; /* the choice */
     gsw_method first_method;
     int usable;
-    int b_is_bad;      /* of the present solve: a norm that is not finite */
+    int b_is_bad;      /* of the present solve: a norm that is not finite, */
+    int matrix_is_bad; /* a row of A whose sum is not finite */
     int constants;     /* the matrix is singular: A maps what is constant in a basin to 0, and the
                           options do not say so */
     gsw_basins basins; /* then; without a mask or with one basin basins.count is 1 */

@@ -352,7 +352,9 @@ static int reject_name(const cli_options *options, const char *text) {
 
 static int reject_option(const cli_options *options, int code, char **argv) {
     if (code == ':')
-        return cli_usage(options, "%s needs a value", argv[optind - 1]);
+        return cli_usage(
+            options, "%s needs a value%s", argv[optind - 1],
+            strcmp(argv[optind - 1], "--json") == 0 ? ": a file, or - for standard output" : "");
     if (optopt >= 256)
         return cli_usage(options, "--%s takes no value", table[optopt - 256].name);
     if (optopt != 0)
