@@ -137,6 +137,14 @@ typedef struct gsw_vector_ops {
                           int64_t stride, const double *y, double *products);
     gsw_status (*subtract)(gsw_context *context, int64_t n, int64_t count, const double *c,
                            const double *x, int64_t stride, double *y, double *square);
+
+    /* For each of `count` systems, n values long, in one launch: squares[k] = x_k'x_k; and y_k =
+     * a[k] x_k, zeros where a[k] is 0, whatever x holds, and nothing where a[k] is NaN. x_k = x + k
+     * ldx, y_k = y + k ldy. squares and a are in the backend's memory. */
+    gsw_status (*squares)(gsw_context *context, int64_t n, int64_t count, const double *x,
+                          int64_t ldx, double *squares);
+    gsw_status (*scale)(gsw_context *context, int64_t n, int64_t count, const double *a,
+                        const double *x, int64_t ldx, double *y, int64_t ldy);
 } gsw_vector_ops;
 
 /* What reads the user's arrays. */

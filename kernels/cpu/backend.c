@@ -410,6 +410,8 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .change_signs = cpu_change_signs,
         .project = cpu_project,
         .subtract = cpu_subtract,
+        .squares = gsw_host_squares,
+        .scale = gsw_host_scale,
     };
     static const gsw_matrix_ops matrix = {
         .kinds = 1 << GSW_KIND_CSR | 1 << GSW_KIND_ARRAYS | 1 << GSW_KIND_REPEAT,

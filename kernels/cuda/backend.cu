@@ -529,6 +529,8 @@ static const gsw_vector_ops vector_ops = {
     .change_signs = entry<gsw_cuda_change_signs>::call,
     .project = entry<gsw_cuda_project>::call,
     .subtract = entry<gsw_cuda_subtract>::call,
+    .squares = entry<gsw_cuda_squares>::call,
+    .scale = entry<gsw_cuda_scale>::call,
 };
 
 static const gsw_matrix_ops matrix_ops = {

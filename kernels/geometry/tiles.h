@@ -102,6 +102,18 @@ GSW_HD int gsw_tile_used(const gsw_tiles *t, int mirrored, int64_t tile_j, int64
     return 0;
 }
 
+/* The tiles of row tile_k that hold a line of the grid: from *first on, before *end. With shear and
+ * many planes they are few of the row's. */
+GSW_HD void gsw_tiles_of_row(const gsw_tiles *t, int mirrored, int64_t tile_k, int64_t *first,
+                             int64_t *end) {
+    int64_t y, z;
+    gsw_tile_origin(t, mirrored, 0, tile_k, &y, &z);
+    const int64_t low = z < 0 ? 0 : z, high = (z + t->tile_z < t->nz ? z + t->tile_z : t->nz) - 1;
+    *first = (t->shear * low - y) / t->tile_y;
+    *end = (t->shear * high + t->ny - 1 - y) / t->tile_y + 1;
+    *end = *end < t->tiles_y ? *end : t->tiles_y;
+}
+
 /* Lane and member (which of the lane's lines) of line (ly, lz). */
 GSW_HD int32_t gsw_tile_lane(const gsw_tiles *t, int32_t ly, int32_t lz) {
     return ly / t->tile.lines_y + t->tile.lanes_y * (lz / t->tile.lines_z);

@@ -48,6 +48,8 @@ const gsw_backend_ops *gsw_backend_reference(void) {
         .change_signs = gsw_reference_change_signs,
         .project = gsw_reference_project,
         .subtract = gsw_reference_subtract,
+        .squares = gsw_host_squares,
+        .scale = gsw_host_scale,
     };
     static const gsw_matrix_ops matrix = {
         .kinds = 1 << GSW_KIND_CSR | 1 << GSW_KIND_ARRAYS | 1 << GSW_KIND_REPEAT,

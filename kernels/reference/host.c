@@ -1,6 +1,7 @@
 /* host.c: what a backend in host memory does besides arithmetic. Work is done when a call returns.
  */
 #include "reference/host.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "contract/allocate.h"
@@ -63,6 +64,24 @@ gsw_status gsw_host_transfer_open(gsw_context *context, gsw_transfer *transfer) 
 
 void gsw_host_transfer_close(gsw_context *context, gsw_transfer *transfer) {
     (void)context, (void)transfer;
+}
+
+gsw_status gsw_host_squares(gsw_context *context, int64_t n, int64_t count, const double *x,
+                            int64_t ldx, double *squares) {
+    for (int64_t k = 0; k < count; k++)
+        GSW_TRY(context->ops->vector->dot(context, n, x + k * ldx, x + k * ldx, &squares[k]));
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_host_scale(gsw_context *context, int64_t n, int64_t count, const double *a,
+                          const double *x, int64_t ldx, double *y, int64_t ldy) {
+    const gsw_vector_ops *ops = context->ops->vector;
+    for (int64_t k = 0; k < count; k++)
+        if (a[k] == 0)
+            GSW_TRY(ops->fill(context, n, 0, y + k * ldy));
+        else if (!isnan(a[k]))
+            GSW_TRY(ops->axpby(context, n, a[k], x + k * ldx, 0, y + k * ldy));
+    return GSW_SUCCESS;
 }
 
 gsw_status gsw_host_aside(gsw_context *context, gsw_aside step) {

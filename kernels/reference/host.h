@@ -23,6 +23,10 @@ gsw_status gsw_host_judge(gsw_context *context, const gsw_matrix *matrix, const 
 gsw_status gsw_host_factor_await(gsw_context *context, gsw_factor *factor);
 gsw_status gsw_host_transfer_open(gsw_context *context, gsw_transfer *transfer);
 void gsw_host_transfer_close(gsw_context *context, gsw_transfer *transfer);
+gsw_status gsw_host_squares(gsw_context *context, int64_t n, int64_t count, const double *x,
+                            int64_t ldx, double *squares);
+gsw_status gsw_host_scale(gsw_context *context, int64_t n, int64_t count, const double *a,
+                          const double *x, int64_t ldx, double *y, int64_t ldy);
 gsw_status gsw_host_aside(gsw_context *context, gsw_aside step);
 gsw_sections gsw_host_sections(const gsw_grid *grid, int finest);
 int gsw_host_prefers_colors(const gsw_grid *grid, gsw_sections sections);

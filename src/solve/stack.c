@@ -118,9 +118,7 @@ void gsw_stack_close(gsw_stack *s) {
 /* The lengths of all systems' parts of a vector, `pitch` apart. */
 static gsw_status norms(gsw_stack *s, const double *v, int64_t pitch, double *result) {
     const gsw_backend_ops *ops = s->context->ops;
-    for (int64_t k = 0; k < s->count; k++)
-        GSW_TRY(ops->vector->project(s->context, s->points, 1, v + k * pitch, pitch, v + k * pitch,
-                                     s->sums + k));
+    GSW_TRY(ops->vector->squares(s->context, s->points, s->count, v, pitch, s->sums));
     GSW_TRY(ops->memory->download(s->context, result, s->sums, (size_t)s->count * sizeof *result));
     for (int64_t k = 0; k < s->count; k++)
         result[k] = sqrt(result[k]);
@@ -134,30 +132,27 @@ static double scale_of(const gsw_stack *s, double length) {
     return length > 0 && isfinite(length) ? 1 / fmax(rtol * length, k->atol) : 0;
 }
 
-/* y = a x for a system; zeros where a is 0, whatever x holds. */
-static gsw_status scale_to(const gsw_stack *s, double a, const double *x, double *y) {
-    const gsw_vector_ops *ops = s->context->ops->vector;
-    return a != 0 ? ops->axpby(s->context, s->points, a, x, 0, y)
-                  : ops->fill(s->context, s->points, 0, y);
+static gsw_status set_scales(const gsw_stack *s, const double *scale) {
+    return s->context->ops->memory->upload(s->context, s->sums, scale,
+                                           (size_t)s->count * sizeof *scale);
 }
 
 /* Brings b and the guess in. */
 static gsw_status bring_in(gsw_stack *s, const double *scale, const double *b, const double *x) {
-    for (int64_t k = 0; k < s->count; k++) {
-        GSW_TRY(scale_to(s, scale[k], b + k * s->points, s->b + k * s->pitch));
-        GSW_TRY(scale_to(s, scale[k], x + k * s->points, s->x + k * s->pitch));
-    }
-    return GSW_SUCCESS;
+    const gsw_vector_ops *ops = s->context->ops->vector;
+    GSW_TRY(set_scales(s, scale));
+    GSW_TRY(ops->scale(s->context, s->points, s->count, s->sums, b, s->points, s->b, s->pitch));
+    return ops->scale(s->context, s->points, s->count, s->sums, x, s->points, s->x, s->pitch);
 }
 
-/* Brings x out; that of a system whose b is not finite stays. */
-static gsw_status bring_out(gsw_stack *s, const double *scale, const gsw_system_report *systems,
+/* Brings x out; that of a system whose b is not finite stays. Overwrites the scales. */
+static gsw_status bring_out(gsw_stack *s, double *scale, const gsw_system_report *systems,
                             double *x) {
     for (int64_t k = 0; k < s->count; k++)
-        if (scale[k] != 0 || systems[k].converged)
-            GSW_TRY(scale_to(s, scale[k] != 0 ? 1 / scale[k] : 0, s->x + k * s->pitch,
-                             x + k * s->points));
-    return GSW_SUCCESS;
+        scale[k] = scale[k] != 0 ? 1 / scale[k] : systems[k].converged ? 0 : (double)NAN;
+    GSW_TRY(set_scales(s, scale));
+    return s->context->ops->vector->scale(s->context, s->points, s->count, s->sums, s->x, s->pitch,
+                                          x, s->points);
 }
 
 gsw_status gsw_stack_solve(gsw_stack *s, const double *b, double *x, gsw_solver_report *report,

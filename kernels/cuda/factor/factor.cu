@@ -191,14 +191,13 @@ int32_t list_pencils(gsw_context *context, const gsw_factor *factor, const gsw_p
     const int64_t later_y =
         weight_of(context, factor, view, later_z) * ((int64_t)t->skew_y * t->tile_y + HAND_OVER);
     int32_t count = 0;
-    for (int64_t k = 0; k < t->tiles_z; k++) {
-        const bool own = k >= before && k < t->tiles_z - after;
-        for (int64_t j = 0; j < t->tiles_y; j++) {
-            ticket[k * t->tiles_y + j] = -1;
-            if (own && gsw_tile_used(t, (int)view->upper, j, k))
-                list[count++] = {(int32_t)j, (int32_t)k,
-                                 s.y.place(j) * later_y + s.z.place(k) * later_z};
-        }
+    memset(ticket, 0xff, (size_t)(t->tiles_y * t->tiles_z) * sizeof *ticket); /* -1: it has none */
+    for (int64_t k = before; k < t->tiles_z - after; k++) {
+        int64_t first, end;
+        gsw_tiles_of_row(t, (int)view->upper, k, &first, &end);
+        for (int64_t j = first; j < end; j++)
+            list[count++] = {(int32_t)j, (int32_t)k,
+                             s.y.place(j) * later_y + s.z.place(k) * later_z};
     }
     return count;
 }

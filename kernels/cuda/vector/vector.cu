@@ -189,6 +189,46 @@ __global__ void __launch_bounds__(THREADS)
         *square = sum[0];
 }
 
+/* ---- Many systems: a part of a vector for each -------------------------------------------------
+ */
+
+/* A block takes a system. */
+__global__ void __launch_bounds__(THREADS)
+    squares_of_systems(int64_t n, const double *x, int64_t ldx, double *squares) {
+    take_turn();
+    constexpr int values = values_of(1);
+    const double *own = x + blockIdx.x * ldx;
+    double sum[1] = {};
+    for (int64_t segment = 0; segment < n; segment += THREADS * values) {
+        double held[values];
+        load(n, segment, own, held);
+        add_products(held, held, sum[0]);
+    }
+    sum_of_block(sum);
+    if (threadIdx.x == 0)
+        squares[blockIdx.x] = sum[0];
+}
+
+/* `each` blocks take a system. */
+__global__ void __launch_bounds__(THREADS)
+    scale_systems(int64_t n, unsigned each, const double *a, const double *x, int64_t ldx,
+                  double *y, int64_t ldy) {
+    take_turn();
+    constexpr int values = values_of(2);
+    const int64_t system = blockIdx.x / each;
+    const double factor = a[system];
+    if (isnan(factor))
+        return;
+    const int64_t segment = int64_t{blockIdx.x % each} * THREADS * values;
+    double held[values] = {};
+    if (factor != 0)
+        load(n, segment, x + system * ldx, held);
+#pragma unroll
+    for (int k = 0; k < values; k++)
+        held[k] *= factor;
+    store(n, segment, held, y + system * ldy);
+}
+
 /* ---- Passes of CG and BiCGSTAB (krylov_passes.h) ---- */
 
 struct pass_vectors {
@@ -351,6 +391,25 @@ gsw_status gsw_cuda_change_signs(gsw_context *context, int64_t n, const double *
     return gsw_cuda_check(
         context, launch_kernel(gsw_cuda_of(context), change_signs, blocks, THREADS, 0, n, x, y),
         "changing signs of a vector");
+}
+
+gsw_status gsw_cuda_squares(gsw_context *context, int64_t n, int64_t count, const double *x,
+                            int64_t ldx, double *squares) {
+    return gsw_cuda_check(context,
+                          launch_kernel(gsw_cuda_of(context), squares_of_systems,
+                                        static_cast<unsigned>(count), THREADS, 0, n, x, ldx,
+                                        squares),
+                          "squares of systems");
+}
+
+gsw_status gsw_cuda_scale(gsw_context *context, int64_t n, int64_t count, const double *a,
+                          const double *x, int64_t ldx, double *y, int64_t ldy) {
+    const unsigned each = blocks_for<values_of(2)>(n, BLOCKS_MAX);
+    return gsw_cuda_check(context,
+                          launch_kernel(gsw_cuda_of(context), scale_systems,
+                                        static_cast<unsigned>(count) * each, THREADS, 0, n, each, a,
+                                        x, ldx, y, ldy),
+                          "scaling systems");
 }
 
 gsw_status gsw_cuda_dot(gsw_context *context, int64_t n, const double *x, const double *y,

@@ -10,6 +10,10 @@ gsw_status gsw_cuda_axpby(gsw_context *context, int64_t n, double a, const doubl
                           double *y);
 gsw_status gsw_cuda_add_scaled(gsw_context *context, int64_t n, const double *d, const double *x,
                                const double *y, double *z);
+gsw_status gsw_cuda_squares(gsw_context *context, int64_t n, int64_t count, const double *x,
+                            int64_t ldx, double *squares);
+gsw_status gsw_cuda_scale(gsw_context *context, int64_t n, int64_t count, const double *a,
+                          const double *x, int64_t ldx, double *y, int64_t ldy);
 gsw_status gsw_cuda_change_signs(gsw_context *context, int64_t n, const double *x, double *y);
 gsw_status gsw_cuda_dot(gsw_context *context, int64_t n, const double *x, const double *y,
                         double *result);
