@@ -437,9 +437,8 @@ static gsw_status say_nothing_is_left(gsw_solver *s) {
     gsw_solver_report *report = &s->report;
     const char *why = s->precond == GSW_PRECOND_NONE ? s->choice.text : "nothing else is left";
     (void)snprintf(report->message, sizeof report->message,
-                   "%s; %s gains too little: it leaves %.2g of b after %lld iterations",
-                   why, gsw_method_name(s->method), report->residual,
-                   (long long)report->iterations);
+                   "%s; %s gains too little: it leaves %.2g of b after %lld iterations", why,
+                   gsw_method_name(s->method), report->residual, (long long)report->iterations);
     return GSW_ERROR_NOT_CONVERGED;
 }
 
