@@ -80,11 +80,12 @@
  * as well. For other singular matrices the direct solve is a generalised inverse.
  *
  * Both backends create and apply a hierarchy where the matrix is. On CUDA the set-up runs on the
- * device. The host reads a survey of each level, which decides what the next level is. It also
+ * device; factors of smoothers are packed on a stream of their own, which the context's stream
+ * waits for. The host reads a survey of each level, which decides what the next level is. It also
  * inverts the coarsest matrix if that is nearly singular. An application is queued on the context's
  * stream, allocates nothing and does not wait. In tests the iterations on the two backends differed
- * by at most one. They differ because CUDA solves larger levels directly, and extends coarse
- * stencils to named ones.
+ * by at most one, in a channel with periodic axes by two. They differ because CUDA solves larger
+ * levels directly, extends coarse stencils to named ones, and sweeps sections.
  *
  * Sources: Dendy, Black box multigrid, J. Comput. Phys. 48 (1982), and Appl. Math. Comput. 13
  * (1983); Trottenberg, Oosterlee and Schueller, Multigrid (2001), for cycles. */
