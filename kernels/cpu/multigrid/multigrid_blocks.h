@@ -65,7 +65,7 @@ static inline __attribute__((always_inline)) void prefetch_values(const void *ar
     const int64_t size = type == GSW_F64 ? 8 : 4;
     const char *from = (const char *)array + at * size;
     for (int64_t i = 0; i < count * size; i += 64)
-        __builtin_prefetch(from + i);
+        __builtin_prefetch(from + i, 0, 2);
 }
 
 /* Every other value; reads 2 LANES of them. */
