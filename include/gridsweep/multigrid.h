@@ -47,12 +47,12 @@
  * MULTICOLOR.
  *
  * On CUDA a sweep in natural order is slow on small levels, because its blocks wait for each other.
- * AUTO avoids this. If the matrix is symmetric, it sweeps sections of a level at the same time, each
- * in natural order. Couplings between two sections then count to the right-hand side. Sections of
- * coarse levels have four planes, and 16 lines where the level has at most 2^21 points. A finest
- * level of at most 2^22 points is cut into 16 planes by 32 lines, one of at most 2^24 into 64 by 64;
- * a larger one, and one that processes share, is swept as a whole. Over 26 problems this costs 5
- * iterations of 310, and saves a tenth of the time. Levels that are long in x or y for their size
+ * AUTO avoids this. If the matrix is symmetric, it sweeps sections of a level at the same time,
+ * each in natural order. Couplings between two sections then count to the right-hand side. Sections
+ * of coarse levels have four planes, and 16 lines where the level has at most 2^21 points. A finest
+ * level of at most 2^22 points is cut into 16 planes by 32 lines, one of at most 2^24 into 64 by
+ * 64; a larger one, and one that processes share, is swept as a whole. Over 26 problems this costs
+ * 5 iterations of 310, and saves a tenth of the time. Levels that are long in x or y for their size
  * get MULTICOLOR. With GS every level is swept as a whole.
  *
  * INJECTION is HPCG's interpolation, far cheaper and far weaker than black-box interpolation. P
