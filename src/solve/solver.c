@@ -364,30 +364,34 @@ static gsw_status go_on(gsw_solver *s, gsw_status status, const gsw_krylov_resul
     return begin_at_zero(s, x);
 }
 
-/* Makes the message "<about>: row <row> <has> <value>" for the first value that is not finite, if
- * one is: squares may have overflowed. *found: whether one is. */
-static gsw_status name_bad_value(gsw_solver *s, int64_t n, const double *values, const char *about,
-                                 const char *has, int *found) {
+/* Finds the first value that is not finite; *at is -1 where all are: squares may have overflowed.
+ */
+static gsw_status find_bad_value(const gsw_solver *s, const double *values, int64_t *at,
+                                 double *bad) {
     enum { PART = 4096 };
+    const int64_t n = gsw_matrix_own_points(&s->matrix);
     double part[PART];
-    char row[GSW_ROW_TEXT];
-    *found = 0;
+    *at = -1;
     for (int64_t first = 0; first < n; first += PART) {
         const int64_t count = n - first < PART ? n - first : PART;
         GSW_TRY(s->context->ops->memory->download(s->context, part, values + first,
                                                   (size_t)count * sizeof *part));
-        for (int64_t i = 0; i < count; i++) {
-            if (isfinite(part[i]))
-                continue;
-            gsw_row_text(s->context, gsw_matrix_row_base(&s->matrix), &s->matrix.grid, first + i,
-                         row);
-            (void)snprintf(s->report.message, sizeof s->report.message, "%s: row %s %s %g", about,
-                           row, has, part[i]);
-            *found = 1;
-            return GSW_SUCCESS;
-        }
+        for (int64_t i = 0; i < count; i++)
+            if (!isfinite(part[i])) {
+                *at = first + i;
+                *bad = part[i];
+                return GSW_SUCCESS;
+            }
     }
     return GSW_SUCCESS;
+}
+
+/* Adds to the message which row has a bad value. */
+static void add_row(gsw_solver *s, int64_t at, const char *has, double bad) {
+    char row[GSW_ROW_TEXT], *message = s->report.message;
+    const size_t end = strlen(message);
+    gsw_row_text(s->context, gsw_matrix_row_base(&s->matrix), &s->matrix.grid, at, row);
+    (void)snprintf(message + end, sizeof s->report.message - end, ": row %s %s %g", row, has, bad);
 }
 
 /* After an attempt without a finite residual: whether the matrix is finite, by the sums of its
@@ -395,14 +399,20 @@ static gsw_status name_bad_value(gsw_solver *s, int64_t n, const double *values,
 static gsw_status look_at_matrix(gsw_solver *s) {
     gsw_context *context = s->context;
     const int64_t n = gsw_matrix_own_points(&s->matrix);
-    double *ones = NULL, *sums = NULL;
+    double *ones = NULL, *sums = NULL, bad;
+    int64_t at;
     gsw_status status;
     GSW_TRY_GOTO(gsw_reserve_vector(context, n, &ones), cleanup);
     GSW_TRY_GOTO(gsw_reserve_vector(context, n, &sums), cleanup);
     GSW_TRY_GOTO(context->ops->vector->fill(context, n, 1, ones), cleanup);
     GSW_TRY_GOTO(gsw_operator_apply(context, s->op, ones, sums), cleanup);
-    status =
-        name_bad_value(s, n, sums, "the matrix is not finite", "adds up to", &s->matrix_is_bad);
+    GSW_TRY_GOTO(find_bad_value(s, sums, &at, &bad), cleanup);
+    status = GSW_SUCCESS;
+    s->matrix_is_bad = at >= 0;
+    if (s->matrix_is_bad) {
+        (void)snprintf(s->report.message, sizeof s->report.message, "the matrix is not finite");
+        add_row(s, at, "adds up to", bad);
+    }
 cleanup:
     gsw_unreserve(context, sums);
     gsw_unreserve(context, ones);
@@ -414,8 +424,8 @@ static gsw_status look_at_b(gsw_solver *s, const double *b) {
     gsw_context *context = s->context;
     const gsw_masked *masked = &s->op->masked;
     const int64_t n = gsw_matrix_own_points(&s->matrix);
-    double square = 0, *active_b = NULL;
-    int named;
+    double square = 0, bad, *active_b = NULL;
+    int64_t at = -1;
     gsw_status status = GSW_SUCCESS;
     if (masked->active != NULL) {
         GSW_TRY(gsw_reserve_vector(context, n, &active_b));
@@ -426,8 +436,9 @@ static gsw_status look_at_b(gsw_solver *s, const double *b) {
                          active_b != NULL ? active_b : b, &square);
     s->b_is_bad = !isfinite(square);
     if (status == GSW_SUCCESS && s->b_is_bad && s->matrix.partition == NULL)
-        status = name_bad_value(s, n, active_b != NULL ? active_b : b,
-                                "the norm of b is not finite", "has", &named);
+        status = find_bad_value(s, active_b != NULL ? active_b : b, &at, &bad);
+    if (at >= 0)
+        add_row(s, at, "has", bad);
     gsw_unreserve(context, active_b);
     return status;
 }

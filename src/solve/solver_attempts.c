@@ -141,13 +141,6 @@ static int is_unaided(const gsw_solver *s) {
 
 static int is_slow(gsw_watch *w, int64_t iteration) {
     gsw_solver *s = w->solver;
-    if (is_unaided(s)) {
-        if (iteration == 0 || iteration % UNAIDED_LOOK != 0)
-            return 0;
-        const double left = projected(w, UNAIDED_LOOK);
-        w->before = w->best;
-        return isinf(left);
-    }
     const double other = least_left(s);
     const gsw_reason reason = s->choice.reason;
     /* Cycles were tried before Jacobi was taken. */
@@ -163,14 +156,16 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
                          : s->precond == GSW_PRECOND_JACOBI ? JACOBI_PRICE
                                                             : 1;
     int64_t look = (cheap ? CHEAP_LOOK : STALL_LOOK) * products;
-    if (iteration == DOUBT_LOOK && isinf(s->choice.estimate) && s->method != GSW_CG &&
-        s->precond == s->first_precond && s->precond != GSW_PRECOND_MULTIGRID &&
-        w->best > DOUBT_SHARE * w->first) {
+    if (iteration == DOUBT_LOOK && !is_unaided(s) && isinf(s->choice.estimate) &&
+        s->method != GSW_CG && s->precond == s->first_precond &&
+        s->precond != GSW_PRECOND_MULTIGRID && w->best > DOUBT_SHARE * w->first) {
         s->tried.left[s->precond] = INFINITY;
         return 1;
     }
     if (s->precond == GSW_PRECOND_MULTIGRID)
         look = CYCLES_LOOK;
+    else if (is_unaided(s))
+        look = UNAIDED_LOOK * products;
     else if (s->method == GSW_GMRES)
         look = GMRES_LOOK;
     else if (to_multigrid || isfinite(other))
@@ -184,6 +179,8 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
     const double share = w->best / w->before;
     w->before = w->best;
     s->tried.left[s->precond] = left;
+    if (is_unaided(s))
+        return isinf(left);
     if (s->tried.patient)
         return !(share <= STALL_SHARE);
     if (s->precond == GSW_PRECOND_MULTIGRID)
