@@ -281,9 +281,44 @@ static void check_signs(int64_t n) {
     ck_assert_double_le(fabs((double)negative - 0.5 * (double)n), 4 * sqrt((double)n));
 }
 
+/* Squares and multiples of several systems' vectors, which need not follow each other closely. */
+static void check_systems(int64_t n) {
+    enum { SYSTEMS = 4 };
+    static const double factor[SYSTEMS] = {3, 0, (double)NAN, -0.5};
+    const int64_t ldx = n + 3, ldy = n + 5, all = SYSTEMS * ldy;
+    const size_t bytes = (size_t)all * sizeof(double);
+    double *x = keep_random(51, all), *y = keep_random(52, all), *found = keep_zeros(all);
+    if (n > 0)
+        x[ldx + n / 2] = (double)NAN; /* times 0 */
+    void *xt = keep_upload(context, x, bytes), *yt = keep_upload(context, y, bytes),
+         *at = keep_upload(context, factor, sizeof factor);
+    const gsw_vector_ops *ops = context->ops->vector;
+    must(context, ops->scale(context, n, SYSTEMS, at, xt, ldx, yt, ldy));
+    download(context, found, yt, bytes);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < all; i++) {
+        const int64_t k = i / ldy, place = i % ldy;
+        const double expected = place >= n || isnan(factor[k]) ? y[i]
+                                : factor[k] == 0               ? 0
+                                                               : factor[k] * x[k * ldx + place];
+        wrong += found[i] != expected;
+    }
+    ck_assert_int_eq(wrong, 0);
+    must(context, ops->squares(context, n, SYSTEMS, yt, ldy, at));
+    double squares[SYSTEMS];
+    download(context, squares, at, sizeof squares);
+    for (int64_t k = 0; k < SYSTEMS; k++) {
+        long double square = 0;
+        for (int64_t i = 0; i < n; i++)
+            square += (long double)found[k * ldy + i] * found[k * ldy + i];
+        ck_assert(fabsl(squares[k] - square) <= 1e-13L * square);
+    }
+}
+
 TEST(passes_do_what_they_say) {
     const int64_t n = lengths[_i];
     check_signs(n);
+    check_systems(n);
     for (int pass = 0; pass < GSW_PASSES; pass++) {
         check_pass((gsw_pass)pass, n);
         keep_release(0);
