@@ -159,6 +159,13 @@ TEST(loops_are_captured_in_a_graph) {
  * ------------------------------------------------------------------------------------
  */
 
+/* Whether line (y, z) of the grid and line (y + dy, z + dz) lie in different sections. */
+static int sections_differ(const gsw_sections *s, int64_t y, int64_t z, int64_t dy, int64_t dz) {
+    const int64_t sheared = y + s->shear * z, other = sheared + dy + s->shear * dz;
+    return (s->planes > 0 && z / s->planes != (z + dz) / s->planes) ||
+           (s->lines > 0 && sheared / s->lines != other / s->lines);
+}
+
 /* Whether a sweep visits the point of a coupling before the row's own, in the same section. */
 static int is_swept(const gsw_grid *g, int64_t row, gsw_offset o, int down,
                     const gsw_sections *sections) {
@@ -166,7 +173,7 @@ static int is_swept(const gsw_grid *g, int64_t row, gsw_offset o, int down,
     const int64_t y = row / g->nx % g->ny, z = row / (g->nx * g->ny);
     if (before == down || hard_neighbour(g, row, o) < 0)
         return 0;
-    return !gsw_sections_differ(sections, y, z, o.dy, o.dz);
+    return !sections_differ(sections, y, z, o.dy, o.dz);
 }
 
 /* Computes, one value after the other, x of a sweep's triangular solve, or y = b - N x, where N is

@@ -24,12 +24,4 @@ GSW_HD int gsw_are_cut(const gsw_sections *s) {
     return s->planes > 0 || s->lines > 0;
 }
 
-/* Whether line (y, z) of the grid and line (y + dy, z + dz) lie in different sections. */
-GSW_HD int gsw_sections_differ(const gsw_sections *s, int64_t y, int64_t z, int64_t dy,
-                               int64_t dz) {
-    const int64_t sheared = y + s->shear * z, other = sheared + dy + s->shear * dz;
-    return (s->planes > 0 && z / s->planes != (z + dz) / s->planes) ||
-           (s->lines > 0 && sheared / s->lines != other / s->lines);
-}
-
 #endif

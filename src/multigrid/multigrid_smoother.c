@@ -172,12 +172,12 @@ void gsw_smoother_close(gsw_multigrid *mg, gsw_level *level) {
 /* Makes a factor of a shared level, or fills it anew. Coarse levels on devices are swept slab by
  * slab, and in sections as on one device. Collective. */
 static gsw_status make_shared(const gsw_multigrid *mg, const gsw_level *level, gsw_factor_kind kind,
-                              int64_t section, gsw_distributed_factor **factor) {
+                              int64_t planes, gsw_distributed_factor **factor) {
     const int local = level != mg->level[0] && !mg->context->ops->link->on_host;
     const gsw_factor_options options = {
         .size = sizeof options, .kind = kind, .scope = local ? GSW_SCOPE_LOCAL : mg->options.scope};
     return *factor ? gsw_distributed_factor_refactor(*factor)
-                   : gsw_distributed_factor_create_as(level->shared->own, &options, section,
+                   : gsw_distributed_factor_create_as(level->shared->own, &options, planes,
                                                       mg->options.cycle_type, factor);
 }
 
@@ -193,7 +193,7 @@ static int64_t planes_of(const gsw_shared_level *s) {
 /* The values of a smoother that always exists. */
 static gsw_status fill_shared(const gsw_multigrid *mg, const gsw_level *level) {
     gsw_shared_level *s = level->shared;
-    const int64_t section = sections_of(mg, level).planes;
+    const int64_t planes = sections_of(mg, level).planes;
     if (level->smoother != GSW_SMOOTHER_GS) {
         GSW_TRY(make_shared(mg, level,
                             level->smoother == GSW_SMOOTHER_SYMGS ? GSW_SSOR : GSW_JACOBI, 0,
@@ -201,8 +201,8 @@ static gsw_status fill_shared(const gsw_multigrid *mg, const gsw_level *level) {
         s->after = s->before;
         return GSW_SUCCESS;
     }
-    GSW_TRY(make_shared(mg, level, GSW_FACTOR_LOWER, section, &s->before));
-    GSW_TRY(make_shared(mg, level, GSW_FACTOR_UPPER, section, &s->after));
+    GSW_TRY(make_shared(mg, level, GSW_FACTOR_LOWER, planes, &s->before));
+    GSW_TRY(make_shared(mg, level, GSW_FACTOR_UPPER, planes, &s->after));
     /* Where sweeps end at the slab, kernels know couplings to the next plane only. */
     s->takes_rest = !mg->context->ops->link->on_host &&
                     !(s->before->local && gsw_stencil_beyond(&s->own->local.stencil, 1));
