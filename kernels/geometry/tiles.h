@@ -88,22 +88,8 @@ GSW_HD gsw_tile_line gsw_tile_line_of(const gsw_tiles *t, int mirrored, int64_t 
     return line;
 }
 
-/* Does the pencil hold a line of the grid? With shear the tiles cover a parallelogram. */
-GSW_HD int gsw_tile_used(const gsw_tiles *t, int mirrored, int64_t tile_j, int64_t tile_k) {
-    int64_t y, z;
-    if (tile_j < 0 || tile_j >= t->tiles_y || tile_k < 0 || tile_k >= t->tiles_z)
-        return 0;
-    gsw_tile_origin(t, mirrored, tile_j, tile_k, &y, &z);
-    for (int64_t lz = 0; lz < t->tile_z; lz++) {
-        const int64_t begin = y - t->shear * (z + lz); /* y of the tile's lines in this plane */
-        if (z + lz >= 0 && z + lz < t->nz && begin < t->ny && begin + t->tile_y > 0)
-            return 1;
-    }
-    return 0;
-}
-
-/* The tiles of row tile_k that hold a line of the grid: from *first on, before *end. With shear and
- * many planes they are few of the row's. */
+/* The tiles of row tile_k that hold a line of the grid: from *first on, before *end. With shear the
+ * tiles cover a parallelogram; with many planes, too, they are few of the row's. */
 GSW_HD void gsw_tiles_of_row(const gsw_tiles *t, int mirrored, int64_t tile_k, int64_t *first,
                              int64_t *end) {
     int64_t y, z;
@@ -112,6 +98,15 @@ GSW_HD void gsw_tiles_of_row(const gsw_tiles *t, int mirrored, int64_t tile_k, i
     *first = (t->shear * low - y) / t->tile_y;
     *end = (t->shear * high + t->ny - 1 - y) / t->tile_y + 1;
     *end = *end < t->tiles_y ? *end : t->tiles_y;
+}
+
+/* Does the pencil hold a line of the grid? */
+GSW_HD int gsw_tile_used(const gsw_tiles *t, int mirrored, int64_t tile_j, int64_t tile_k) {
+    int64_t first, end;
+    if (tile_k < 0 || tile_k >= t->tiles_z)
+        return 0;
+    gsw_tiles_of_row(t, mirrored, tile_k, &first, &end);
+    return tile_j >= first && tile_j < end;
 }
 
 /* Lane and member (which of the lane's lines) of line (ly, lz). */
