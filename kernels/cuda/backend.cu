@@ -430,6 +430,14 @@ gsw_sections sections_of(const gsw_grid *grid, int finest) {
     return points <= LARGE_POINTS ? gsw_sections{64, 64, 0} : gsw_uncut();
 }
 
+/* Every step is taken, also after a kernel has reported an error: the next call returns that. Else
+ * the context would keep the wrong stream, or memory would be released too soon. */
+gsw_status aside(gsw_context *context, gsw_aside step) {
+    device_scope scope;
+    (void)cudaSetDevice(gsw_cuda_of(context)->device);
+    return gsw_cuda_aside(context, step);
+}
+
 static const gsw_link_ops link_ops = {
     .on_host = 0,
     .tile_planes = 8,
@@ -470,7 +478,7 @@ static const gsw_multigrid_ops multigrid_ops = {
     .color_sweep = entry<gsw_cuda_color_sweep>::call,
     .transfer_open = entry<gsw_cuda_transfer_open>::call,
     .transfer_close = gsw_cuda_transfer_close,
-    .aside = entry<gsw_cuda_aside>::call,
+    .aside = aside,
     .reads_margins = 0,
     .named_stencils = 1,
     .prefers_colors = gsw_cuda_prefers_colors,
