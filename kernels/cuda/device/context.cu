@@ -61,24 +61,17 @@ gsw_status gsw_cuda_aside(gsw_context *context, gsw_aside step) {
 }
 
 gsw_status gsw_cuda_allow_shared(gsw_context *context, const void *kernel, const char *what) {
-    gsw_cuda *cuda = gsw_cuda_of(context);
     cudaFuncAttributes attributes;
     int most = 0;
-    for (int i = 0; i < cuda->allowed_count; i++)
-        if (cuda->allowed[i] == kernel)
-            return GSW_SUCCESS;
     GSW_TRY(gsw_cuda_check(context, cudaFuncGetAttributes(&attributes, kernel), what));
-    GSW_TRY(gsw_cuda_check(
-        context,
-        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda->device),
-        what));
+    GSW_TRY(gsw_cuda_check(context,
+                           cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                                  gsw_cuda_of(context)->device),
+                           what));
     most -= static_cast<int>(attributes.sharedSizeBytes);
-    GSW_TRY(gsw_cuda_check(
+    return gsw_cuda_check(
         context, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
-        what));
-    if (cuda->allowed_count < GSW_CUDA_ALLOWED)
-        cuda->allowed[cuda->allowed_count++] = kernel;
-    return GSW_SUCCESS;
+        what);
 }
 
 gsw_status gsw_cuda_enter(gsw_context *context) {

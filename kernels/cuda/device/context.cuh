@@ -23,8 +23,6 @@ struct gsw_cuda_report {
     int64_t wait_limit_ns; /* TIMEOUT: how long */
 };
 
-enum { GSW_CUDA_ALLOWED = 32 };
-
 enum { GSW_CUDA_LINE, GSW_CUDA_PENCIL, GSW_CUDA_PROCESS };
 
 /* The first compute capabilities with bulk copies to shared memory, and with asynchronous copies of
@@ -50,10 +48,6 @@ struct gsw_cuda {
     int64_t made_in_steps;   /* factors of slabs; for tests */
 
     cudaMemPool_t pool; /* of what is reserved; NULL: the device has no pools */
-
-    /* Kernels that may have all shared memory already. */
-    const void *allowed[GSW_CUDA_ALLOWED];
-    int allowed_count;
 
     /* Scratch of the direct sweep (line.cu): it grows for a larger grid and never shrinks. */
     void *line_workspace;
@@ -106,7 +100,7 @@ void gsw_cuda_unreserve(gsw_context *context, void *pointer);
 
 /* Lets a kernel be launched with all of a block's shared memory, from now on. The limit belongs to
  * the process and the device: another thread might launch the same kernel with more than this one
- * does. So all set the same. Asks the driver once for most kernels. */
+ * does. So all set the same. Takes some microseconds. */
 gsw_status gsw_cuda_allow_shared(gsw_context *context, const void *kernel, const char *what);
 
 /* Sets the calling thread's current device to the context's. Every entry of the table begins with

@@ -51,20 +51,12 @@ bool is_whole(const gsw_factor *factor) {
     return !gsw_are_cut(&factor->sections) && !gsw_cuda_is_remote(factor);
 }
 
-/* Copies of at most this many bytes do not wait for the stream, although the memory is pageable. */
-constexpr size_t STAGED_BYTES = 64 * 1024;
-
 gsw_status upload(gsw_context *context, const void *host, size_t bytes, void **device) {
     GSW_TRY(gsw_cuda_reserve(context, bytes, "the table of pencils", device));
-    for (size_t at = 0; at < bytes; at += STAGED_BYTES) {
-        const size_t some = bytes - at < STAGED_BYTES ? bytes - at : STAGED_BYTES;
-        GSW_TRY(gsw_cuda_check(
-            context,
-            cudaMemcpyAsync(static_cast<char *>(*device) + at, static_cast<const char *>(host) + at,
-                            some, cudaMemcpyHostToDevice, gsw_cuda_of(context)->stream),
-            "the table of pencils"));
-    }
-    return GSW_SUCCESS;
+    return gsw_cuda_check(
+        context,
+        cudaMemcpyAsync(*device, host, bytes, cudaMemcpyHostToDevice, gsw_cuda_of(context)->stream),
+        "the table of pencils");
 }
 
 /* The tiles of a part along an axis in the order of its sweep, in sections of `of` tiles; 0: one
@@ -103,10 +95,9 @@ int32_t ticket_at(const sectioned_tiles &s, const int32_t *ticket, int64_t j, in
 
 /* The place of tile (j, k) among the used ones of its row. */
 int32_t place_in_row(const gsw_packed_view *view, int64_t j, int64_t k) {
-    int32_t place = 0;
-    for (int64_t i = 0; i < j; i++)
-        place += gsw_tile_used(&view->tiles, (int)view->upper, i, k);
-    return place;
+    int64_t first, end;
+    gsw_tiles_of_row(&view->tiles, (int)view->upper, k, &first, &end);
+    return (int32_t)(j < first ? 0 : (j < end ? j : end) - first);
 }
 
 /* Numbers the pencils of other processes that the pencils of row `k`, the first or the last one of

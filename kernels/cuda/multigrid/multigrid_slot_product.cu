@@ -218,9 +218,9 @@ __global__ void __launch_bounds__(PARTS *LANES)
     constexpr int lowest = symmetric ? (int)GSW_SLOT_CENTER : 0, last = around<halved>::reach(2);
     __shared__ double sums[PARTS][GSW_SLOTS][LANES];
     const int lane = (int)threadIdx.x % LANES, part = (int)threadIdx.x / LANES;
-    const int64_t i = (int64_t)blockIdx.x * LANES + lane;
-    const ordered_point at = ordered_point_of(s.grids, i < points ? i : 0);
-    const place own = place_of<halved>(s.grids, at, i < points ? i : 0);
+    const int64_t i = (int64_t)blockIdx.x * LANES + lane, row = i < points ? i : 0;
+    const ordered_point at = ordered_point_of(s.grids, row);
+    const place own = place_of<halved>(s.grids, at, row);
     double sum[GSW_SLOTS] = {};
     if (part == 0)
         add_planes<halved, on_axes, lowest, -last, -1>(s, own, sum);

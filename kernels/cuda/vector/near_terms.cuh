@@ -67,12 +67,7 @@ stencil_terms<Coefficient> gather_terms(const gsw_matrix *matrix, int64_t below 
 /* The same for stencils that reach two points or less along each axis, as all named ones do, and
  * for grids of at most NEAR_POINTS points. A term then takes few instructions, and the speed of
  * memory is the limit. Terms come in batches, whose loads are under way together. */
-enum {
-    BATCH = 7,
-    SMALL_BATCH = 4,
-    EDGE_BATCH = 5,
-    NEAR_TERMS = (GSW_STENCIL_MAX + BATCH - 1) / BATCH * BATCH
-};
+enum { BATCH = 7, SMALL_BATCH = 4, NEAR_TERMS = (GSW_STENCIL_MAX + BATCH - 1) / BATCH * BATCH };
 constexpr int64_t NEAR_POINTS = int64_t{1} << 30; /* rows, and steps over the grid, in 32 bits */
 
 template <typename Coefficient> struct near_terms {
@@ -98,20 +93,21 @@ template <typename Coefficient> bool all_near(const stencil_terms<Coefficient> &
     return near;
 }
 
-/* Puts the terms at places from `first` on, and fills these up to a multiple of `batch`; edges_of
- * gives the edges of a term. Returns the number of places. */
+/* Adds the terms as batches from `first` on; edges_of gives the edges of a term. Returns the number
+ * of batches. */
 template <int batch, typename Coefficient, typename Edges>
-int32_t add_terms(const stencil_terms<Coefficient> &terms, int32_t first, Edges edges_of,
-                  near_terms<Coefficient> *near) {
-    const int32_t end = (first + terms.count + batch - 1) / batch * batch;
-    for (int32_t to = first, e = 0; to < end; to++, e++) {
+int32_t add_batches(const stencil_terms<Coefficient> &terms, int32_t first, Edges edges_of,
+                    near_terms<Coefficient> *near) {
+    const int32_t batches = (terms.count + batch - 1) / batch;
+    for (int32_t e = 0; e < batches * batch; e++) {
         const bool some = e < terms.count;
+        const int32_t to = first * batch + e;
         near->distance[to] = some ? static_cast<int32_t>(terms.distance[e]) : 0;
         near->needed[to] =
             some ? all_needs(terms.dx[e], terms.dy[e], terms.dz[e]) | edges_of(e) : NOTHING_HAS;
         near->values[to] = some ? terms.values[e] : nullptr;
     }
-    return end;
+    return batches;
 }
 
 template <int batch, typename Coefficient>
@@ -125,7 +121,7 @@ near_terms<Coefficient> narrow_terms(const stencil_terms<Coefficient> &terms) {
     near.step_y = static_cast<uint32_t>(terms.steps.y);
     near.step_z = static_cast<uint32_t>(terms.steps.z);
     const auto everywhere = [](int32_t) { return EDGE_ALWAYS; };
-    near.batches = add_terms<batch>(terms, 0, everywhere, &near) / batch;
+    near.batches = add_batches<batch>(terms, 0, everywhere, &near);
     return near;
 }
 
@@ -345,11 +341,8 @@ template <typename Coefficient> struct rest_of_sections {
         near.shear = static_cast<uint32_t>(sections.shear);
         near.planes = planes;
         near.down = down;
-        const bool together = ahead.count + behind.count <= batch;
-        const int32_t first = together ? ahead.count : near.batches * batch;
-        const int32_t end = add_terms<batch>(
-            behind, first, [&](int32_t e) { return edges_of(e); }, &near);
-        near.edge_batches = end / batch - near.batches;
+        const auto own = [&](int32_t e) { return edges_of(e); };
+        near.edge_batches = add_batches<batch>(behind, near.batches, own, &near);
         return near;
     }
 };

@@ -317,16 +317,15 @@ cudaError_t launch_terms(const gsw_cuda *cuda, const stencil_terms<Coefficient> 
 }
 
 /* y = b - N x, or N x where `negative` is false. A batch that the terms do not fill costs time:
- * with batches of seven three terms take 1.4 times as long. A star's terms, with those of edges,
- * are one batch. */
+ * with batches of seven three terms take 1.4 times as long. */
 template <typename Value, typename Coefficient>
 cudaError_t launch_sections(const gsw_cuda *cuda, const rest_of_sections<Coefficient> &rest,
                             bool negative, const void *b, const void *x, void *y) {
-    const bool small = rest.ahead.count + rest.behind.count <= EDGE_BATCH;
+    const bool small = rest.ahead.count <= SMALL_BATCH && rest.behind.count <= SMALL_BATCH;
     const near_terms<Coefficient> terms =
-        small ? rest.template terms<EDGE_BATCH>() : rest.template terms<BATCH>();
-    const auto kernel = small ? negative ? near_rows<Value, Coefficient, true, EDGE_BATCH, true>
-                                         : near_rows<Value, Coefficient, false, EDGE_BATCH, true>
+        small ? rest.template terms<SMALL_BATCH>() : rest.template terms<BATCH>();
+    const auto kernel = small ? negative ? near_rows<Value, Coefficient, true, SMALL_BATCH, true>
+                                         : near_rows<Value, Coefficient, false, SMALL_BATCH, true>
                         : negative ? near_rows<Value, Coefficient, true, BATCH, true>
                                    : near_rows<Value, Coefficient, false, BATCH, true>;
     return launch_kernel(cuda, kernel, blocks_for(terms.points, POINTS), POINTS, 0, terms,
